@@ -1,8 +1,10 @@
-"""Verify a result of neardup: count it again from the definitions, in one file that can be read and copied out.
+"""Verify a result of neardup: derive it again from the documents, and compare whole tables, in one file.
 
 ``neardup verify OUT [INPUT ...]``, or without neardup ``python verifier.py OUT [INPUT ...]``: it needs Python and
 pyarrow, and shares no code with the program that made the result: no kernels, hashes or indexes. It reads the
-inputs that the result records, or INPUT files of the same names, and ends with status 1 at the first difference.
+inputs that the result records, or INPUT in their place, and follows docs/reference/files.md and
+docs/explanation/measures.md. Exit status: 0 everything was looked at and is right; 1 a difference; 2 not a result;
+3 nothing wrong was seen, but something was not looked at, which is listed with counts.
 """
 
 import csv
@@ -10,27 +12,45 @@ import hashlib
 import io
 import json
 import random
+import re
 import sys
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from contextlib import suppress
+from decimal import ROUND_DOWN, Decimal
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
+from itertools import chain, pairwise, zip_longest
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-# measures whose common text is not counted; their shingles are
-COMMON_TEXT = "chunk-longest", "chunk-union", "lcs"
+MOST = 3_000  # up to this many different documents all pairs are counted; of more, those among as many drawn ones
+# settings whose shingles are not made here, and those whose fates are not derived here
 LEAVING_OUT = "mask", "ignore_numbers", "stop_words", "tokenizer", "ignore_common"
-FORMATS = {".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "ipc", ".csv": "csv", ".tsv": "csv"}
+UNUSUAL = "across", "no_self", "only_contained", "decisions", "regrouped_from", "crowds"
+ERRORS = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError, EOFError, pa.ArrowException
+SETS = "resemblance", "containment", "overlap", "vocabulary", "multiset"  # the measures that are derived here
+FORMULAS = {"overlap": "smaller", "containment": "own", "chunk-longest": "larger", "lcs": "both"}
+SIDES = {"new-in-old": ("own", "this document in that one"), "old-in-new": ("other", "that document in this one")}
+SIDES["either"] = "smaller", "the smaller one in the larger one"
 PLAIN = "", ".txt", ".text", ".md"  # suffixes of documents that are their text; of others the stored text counts
-# --count, --annotate
-ADDED = "copies", "exact_copies", "near_copies", "sources", "group", "representative", "similarity"
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd", ".lz4": "lz4"}
+# keys of run.json about the process and its options: they say nothing about the documents
+OF_PROCESS = (
+    "neardup_version format action settings settings_digest versions unicode choice plan notes reading "
+    "closed hubs reading_against regrouped_from seconds peak_memory_bytes config kept_files"
+)
+PAIR, MEASURED = ("shared", "size_a", "size_b"), ("common", "total_a", "total_b")
+NAMES = (
+    "run problems kept removed pairs groups copies ranks not_judged places located texts missed common by names"
+)
+LOST = "shingles", "lost_shingles", "lost_units", "lost_passage"
 # Default_Ignorable_Code_Point of Unicode 15: invisible characters, which do not count
 IGNORABLE = """AD 34F 61C 115F-1160 17B4-17B5 180B-180F 200B-200F 202A-202E 2060-206F 3164 FE00-FE0F FEFF FFA0
     FFF0-FFF8 1BCA0-1BCA3 1D173-1D17A E0000-E0FFF"""
@@ -40,10 +60,16 @@ SEPARATE = "102B-102C 1038 1062-1064 1067-106D 1083 1087-108C 108F 109A-109C 1A6
 SPACELESS = """CJK UNIFIED IDEOGRAPH,CJK COMPATIBILITY IDEOGRAPH,IDEOGRAPHIC ITERATION,VERTICAL IDEOGRAPHIC
 IDEOGRAPHIC NUMBER ZERO,HANGZHOU NUMERAL,OLD CHINESE ITERATION,VIETNAMESE ALTERNATE READING
 HIRAGANA,HENTAIGANA,THAI,LAO,KHMER,MYANMAR""".replace("\n", ",").split(",")
+CONNECTORS, TATWEEL = "_\u203f\u2040\u2054", "\u0640"  # which do not count at the edges of a token, and nowhere
+UNSEEN, GONE = object(), "nothing"  # a value that is not derived, and one that is not there
 
 
 class DifferenceError(Exception):
     """The result disagrees with its documents."""
+
+
+class UnreadError(Exception):
+    """Something is not read here, or not there."""
 
 
 @cache
@@ -56,7 +82,7 @@ def _codes(ranges):
 def folded(char):
     """Return NFKC_Casefold of a character (DerivedNormalizationProps.txt)."""
     after = unicodedata.normalize("NFKC", char).casefold()
-    after = "".join(c for c in after if ord(c) not in _codes(IGNORABLE))
+    after = "".join(c for c in after if ord(c) not in _codes(IGNORABLE) and c != TATWEEL)
     return char if after == char else "".join(map(folded, after))
 
 
@@ -70,7 +96,11 @@ def kind(char):
     return "single" if single else "word", category[0] == "M" and ord(char) not in _codes(SEPARATE)
 
 
-@cache
+def is_known(char):
+    """Return whether Python knows a character."""
+    return unicodedata.category(char) != "Cn"
+
+
 def units_of(text, unit):
     """Return the tokens of a text, or its characters with white space collapsed (docs/explanation/measures.md)."""
     text = unicodedata.normalize("NFC", "".join(map(folded, text)))
@@ -84,251 +114,798 @@ def units_of(text, unit):
         else:
             tokens += [] if own == "none" else [char]
             state = own
-    return tuple(tokens)
+    return tuple(filter(None, (token.strip(CONNECTORS) for token in tokens)))
 
 
-@cache
-def shingles_of(text, unit, length):
-    """Return each run of ``length`` units with its number of places; fewer units are one run, none are none."""
-    units = units_of(text, unit)
-    runs = range(len(units) - length + 1) if len(units) >= length else range(bool(units))
-    return Counter(units[i : i + length] for i in runs)
+def record(names, values):
+    """Return a record of values by their names."""
+    return dict(zip(names, values, strict=True))
 
 
-def table_of(path):
-    """Return a version of a table, whose log has this file, by the library of its format, which must be there."""
+def ratio(formula, common, own, other):
+    """Return a measure as two whole numbers, seen from the side of ``own``."""
+    whole = {
+        "smaller": min(own, other),
+        "own": own,
+        "other": other,
+        "larger": max(own, other),
+        "both": own + other,
+    }
+    return common * (1 + (formula == "both")), max(whole.get(formula, own + other - common), 1)
+
+
+def digest_of(data):
+    """Return the digest of a file in places.parquet: of its size and content, or of 17 blocks of a large one."""
+    state, large = hashlib.blake2b(len(data).to_bytes(8, "little"), digest_size=16), len(data) > 17 << 16
+    for start in [(len(data) - (1 << 16)) * k // 16 for k in range(17)] if large else [0]:
+        state.update(data[start : start + (1 << 16)] if large else data)
+    return state.digest()
+
+
+def equal(subject, recorded, derived):
+    """Refute a value of the result that is not as derived, or has another type."""
+    if repr(recorded) != repr(derived):
+        raise DifferenceError(f"{subject}: the result has {recorded!r:.300}, derived {derived!r:.300}")
+
+
+def trees(members, edges):
+    """Return the least member of the tree of each member; ``edges`` join trees."""
+    above = {member: member for member in members}
+
+    def top(one):
+        while above[one] != one:
+            above[one] = one = above[above[one]]
+        return one
+
+    for ends in edges:
+        low, high = sorted(map(top, ends))
+        above[high] = low
+    return {member: top(member) for member in above}
+
+
+def unpacked(name, data):
+    """Return a content uncompressed, by the suffix of its name."""
+    codec = CODECS.get(Path(name).suffix.lower())
+    return pa.CompressedInputStream(pa.BufferReader(data), codec).read() if codec else data
+
+
+def table_in(data):
+    """Return the rows of Parquet, an Arrow file or an Arrow stream."""
+    file, form = pa.BufferReader(data), pa.ipc.open_file if data[:6] == b"ARROW1" else pa.ipc.open_stream
+    return (pq.ParquetFile(file).read() if data[:4] == b"PAR1" else form(file).read_all()).to_pylist()
+
+
+def version_in(path):
+    """Return the rows of a version of a table, whose log has this file, by the library of its format."""
     folder, number = path.parent.parent, path.name.partition(".")[0]
     if path.parent.name == "_delta_log":
-        return import_module("deltalake").DeltaTable(folder, version=int(number)).to_pyarrow_table()
+        return import_module("deltalake").DeltaTable(folder, version=int(number)).to_pyarrow_table().to_pylist()
     if path.parent.name == "_versions":
         version = 2**64 - 1 - int(number) if len(number) == 20 else int(number)
-        return import_module("lance").dataset(folder, version=version).to_table()
-    return import_module("pyiceberg.table").StaticTable.from_metadata(str(path)).scan().to_arrow()
+        return import_module("lance").dataset(folder, version=version).to_table().to_pylist()
+    return import_module("pyiceberg.table").StaticTable.from_metadata(str(path)).scan().to_arrow().to_pylist()
 
 
-READERS = {"parquet": pq.read_table, "ipc": lambda path: pa.ipc.open_file(path).read_all(), "table": table_of}
+def paths_of(spelled, columns):
+    """Return the names and steps of a text made of several columns and nested fields (None: each of a list)."""
+    paths = [] if set(',.[]"') & set(spelled) and spelled not in columns else [(spelled,)]
+    for part in [] if paths else map(str.strip, next(csv.reader([spelled], skipinitialspace=True))):
+        ends = [end for end, char in enumerate(part) if char in ".["]
+        end = next((end for end in (len(part), *ends[::-1]) if part[:end] in columns), (ends or [len(part)])[0])
+        steps = re.findall(r"\[\]|\.[^.\[]+", part[end:])
+        paths.append((part[:end], *(None if step == "[]" else step[1:] for step in steps)))
+    return paths
 
 
-def read(path, form, column, delimiter):
-    """Yield number, text and content of each row of a file; a document is one row without a number."""
-    if form == "text":
-        content = path.read_bytes()
-        yield None, content.decode("utf-8", "replace") if path.suffix.lower() in PLAIN else None, content
-    elif form not in (*READERS, "jsonl", "csv"):
-        raise ValueError(f"the verifier does not read {form}")
-    elif form in READERS:
-        yield from ((number, row[column], row) for number, row in enumerate(READERS[form](path).to_pylist()))
-    else:
-        content = pa.input_stream(str(path), compression="detect").read().decode("utf-8-sig")
-        mark = {"auto": "\t" if ".tsv" in path.suffixes else ",", "tab": "\t"}.get(delimiter, delimiter)
-        lines = content.split("\n") if form == "jsonl" else csv.DictReader(io.StringIO(content), delimiter=mark)
-        for number, line in enumerate(lines):
-            with suppress(ValueError, KeyError, TypeError):  # of an empty or rejected line
-                row = json.loads(line) if form == "jsonl" else line
-                yield number, row[column], row
+def values_at(value, steps):
+    """Yield the values at the end of some steps. Raises TypeError or ValueError for a value of another kind."""
+    if value is not None and not steps:
+        yield value
+    elif value is not None:
+        if steps[0] is None and not isinstance(value, list):
+            raise TypeError(value)
+        for item in value if steps[0] is None else [dict(value).get(steps[0])]:
+            yield from values_at(item, steps[1:])
 
 
-def comparable(row):
-    """Return a row as a value that can be counted, without the columns that neardup adds."""
-    return row if isinstance(row, bytes) else tuple((k, repr(v)) for k, v in row.items() if k not in ADDED)
+def text_in(fields, paths):
+    """Return the text of a row, None without any. Raises one of ERRORS for a row that has none and needs one."""
+    parts = [part for path in paths for part in values_at(fields.get(path[0]), path[1:])]
+    parts = [fields[paths[0][0]]] if list(map(len, paths)) == [1] else parts
+    parts = [part.decode("utf-8", "replace") if isinstance(part, bytes) else part for part in parts]
+    whole = None if parts in ([], [None]) else "\n".join(parts)
+    return whole and whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def equal(subject, recorded, counted):
-    """Refute a value of the result that is not as counted."""
-    if recorded != counted:
-        raise DifferenceError(f"{subject}: the result has {recorded!r}, counted {counted!r}")
+def json_in(line):
+    """Return the object in a line of JSON; None for anything else."""
+    try:
+        result = json.loads(line.decode("utf-8", "replace"), parse_constant=lambda _: None)
+        return result if isinstance(result, dict) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def records_of(data, mark, sign='"'):
+    """Return the records of a CSV file that are not empty; invalid bytes are U+FFFD."""
+    csv.field_size_limit(1 << 30)
+    text = io.StringIO(data.decode("utf-8", "replace"), newline="")
+    return [row for row in csv.reader(text, delimiter=mark, quotechar=sign) if row]
+
+
+def csv_of(data, marks, names):
+    """Return the mark and the records of a CSV file, by the mark that most records have as often as the header."""
+    best = -1, "", []
+    for mark, sign in ((mark, sign) for sign in "\"'" for mark in marks):
+        records = records_of(data, mark, sign) or [[]]
+        fit = sum(len(row) == len(records[0]) for row in records)
+        if fit > best[0] and {path[0] for name in names for path in paths_of(name, records[0])} <= {*records[0]}:
+            best = fit, mark, records
+    if best[0] < 0:
+        raise UnreadError("no delimiter splits its header into the recorded columns")
+    return best[1:]
 
 
 class Verifier:
-    """A result and its documents. Each check returns a line about the things it compared."""
+    """A result and its documents. Each check returns a line; ``unseen`` counts the parts left out."""
 
-    CHECKS = "manifest", "texts", "copies", "pairs", "groups", "fates", "lost", "kept", "missing"
+    CHECKS = "manifest", "texts", "copies", "pairs", "groups", "ranks", "kept", "account"
 
     def __init__(self, out: str | Path, inputs: Iterable[str] = (), sample: int = 0) -> None:
-        self.out, self.sample, self.inputs = Path(out), sample, {Path(path).name: Path(path) for path in inputs}
+        self.out, self.sample, self.unseen = Path(out), sample, Counter[str]()
+        self.tables: dict[str, Any] = {}
+        self.numbers: dict[Any, int] = {}
+        self.inputs = [p for name in inputs for p in (Path(name), *Path(name).glob("**/*")) if p.is_file()]
         self.run = json.loads((self.out / "run.json").read_text(encoding="utf-8"))
-        self.set, self.counts, self.people = (self.run[key] for key in ("settings", "counts", "decisions"))
-        tables = map(self._table, ("pairs", "groups", "copies", "ranks", "not_judged"))
-        self.pair_rows, self.group_rows, self.copy_rows, self.ranks, self.not_judged = tables
-        if any(self.set[name] for name in LEAVING_OUT) or self.run.get("base_text"):
-            raise ValueError("its settings leave parts of the texts out, which this verifier does not know")
-        self.measure, self.threshold = self.set["measure"], Fraction(str(self.set["threshold"]))
-        self.reference = {line["id"]: line["row"] for line in self.ranks if line["reference"]}
-        # where two documents have one id, the one that is not of the reference set
-        self.row = self.reference | {line["id"]: line["row"] for line in self.ranks if not line["reference"]}
-        self.members = defaultdict(list)
-        for line in self.group_rows:
-            self.members[line["group"]].append(line)
+        self.command = self.run.get("command") or ("part" if self.run.get("action") == "part" else "")
+        if not self.command:
+            self.set, self.counts = self.run["settings"], self.run["counts"]
+            self.measure, self.threshold = self.set["measure"], Fraction(str(self.set["threshold"]))
+            keep, self.formula = self.set["keep"], FORMULAS.get(self.measure, "union")
+            self.keep = keep if isinstance(keep, str) else ", ".join(keep)
+            self.cleaned = bool(self.run.get("base_text") or any(self.set[name] for name in LEAVING_OUT))
+            self.thinned = bool(self.run["crowds"] or self.run["popular"]["documents"])
+            informed = self.measure[:5] == "chunk" and self.set["matching"] == "information"
+            self.words = self.measure + " by information" * informed
 
     def check(self, name: str) -> str:
         """Make one of CHECKS, in their order."""
-        return str(getattr(self, f"_{name}")())
+        if self.command and name != "manifest":
+            self.unseen[f"output of neardup {self.command}, but for its manifest"] = 1
+            return f"not looked at: this is the output of neardup {self.command}"
+        try:
+            return str(getattr(self, f"_{name}")())
+        except ERRORS as error:
+            kind = type(error).__name__
+            raise DifferenceError(f"{name}: neardup writes nothing like this: {kind}: {error!s:.200}") from error
 
     def _table(self, name):
         path = self.out / f"{name}.parquet"
-        return pq.read_table(path).to_pylist() if path.exists() or name == "pairs" else []
+        if name not in self.tables:
+            there = path.exists() or name in ("pairs", "groups", "copies", "ranks", "not_judged")
+            self.tables[name] = pq.read_table(path).to_pylist() if there else []
+        return self.tables[name]
 
-    def shingles(self, row):
-        """Return the shingles of a row, each with its number of places."""
-        return shingles_of(self.text[row], self.set["unit"], self.set["length"])
-
-    def features(self, row):
-        """Return the features that the measure counts: shingles, or words."""
-        return shingles_of(self.text[row], "word", 1) if self.measure == "vocabulary" else self.shingles(row)
-
-    def compared(self, a, b):
-        """Return the common part of two rows and the total of each, in the unit of the measure."""
-        a, b = self.features(a), self.features(b)
-        return tuple(map(Counter.total if self.measure == "multiset" else len, (a & b, a, b)))
-
-    def value(self, common, a, b):
-        """Return the measure of a pair from its integers; of a containment the better direction."""
-        whole = {"containment": min(a, b), "overlap": min(a, b), "chunk-longest": max(a, b), "lcs": (a + b) / 2}
-        return Fraction(common) / Fraction(whole.get(self.measure, a + b - common))
+    def _same(self, subject, recorded, derived):
+        """Compare tables, records and values with all their parts; those not derived are counted."""
+        if derived is UNSEEN:
+            self.unseen[re.sub(r" row \d+", "", subject)] += 1
+        elif isinstance(derived, dict) and isinstance(recorded, dict):
+            for key in (*recorded, *(derived.keys() - recorded.keys())):
+                self._same(f"{subject}, {key}", recorded.get(key, GONE), derived.get(key, UNSEEN))
+        elif isinstance(derived, list) and isinstance(recorded, list):
+            for number, (one, other) in enumerate(zip_longest(recorded, derived, fillvalue=GONE)):
+                self._same(f"{subject} row {number}", one, other)
+        else:
+            equal(subject, recorded, derived)
 
     def _manifest(self):
         files = json.loads((self.out / "manifest.json").read_text(encoding="utf-8"))["files"]
         for name, recorded in files.items():
-            path = self.out / name
-            if not path.is_dir():
-                content = path.read_bytes() if path.exists() else b""
-                digest = hashlib.sha256(content).hexdigest() if "sha256" in recorded else None
-                equal(f"bytes of {name}", (recorded["bytes"], recorded.get("sha256")), (len(content), digest))
+            path, inside = self.out / name, sorted((self.out / name).rglob("*"))
+            content = path.read_bytes() if path.is_file() else b""
+            size = len(content) + sum(p.stat().st_size for p in inside if p.is_file())
+            names = b"\0".join(sorted(p.relative_to(path).as_posix().encode() for p in inside))
+            digest = hashlib.sha256(names if path.is_dir() else content).hexdigest()
+            result = {"files": len(inside), "bytes": size, "sha256": digest}
+            self._same(f"manifest, {name}", recorded, {key: result.get(key) for key in recorded})
+        others = {p.name for p in self.out.iterdir() if "decisions.sqlite" not in p.name}
+        equal("files that the manifest does not name", sorted(others - {*files, "manifest.json"}), [])
+        for name in [] if self.command else files:
+            self.unseen[f"file {name}"] += name.partition(".")[0] not in NAMES.split()
         return f"{len(files):,} files have the recorded sizes and digests"
 
+    # --- documents
+
+    def _content(self, place):
+        """Return the path of an input and its content: as recorded, or the one of INPUT that has its digest."""
+        path, digest = Path(place["path"]), place["digest"]
+        for other in sorted(
+            (p for p in self.inputs if p.name == path.name), key=lambda p: p.parts[::-1] != path.parts[::-1]
+        ):
+            path = other if digest in (None, digest_of(other.read_bytes())) else path
+        if place["format"] == "table":
+            return path, b""
+        try:
+            data = path.read_bytes()
+            content = unpacked(path, data)
+        except ERRORS as error:
+            raise UnreadError(f"{type(error).__name__}: {error!s:.150}") from error
+        if digest not in (None, digest_of(data)):
+            raise UnreadError("it is not the file that was read: it has another digest")
+        equal(f"places, size of {place['name']!r}", place["size"], len(data))
+        return path, content
+
+    def _decoded(self, name, data):
+        """Return a text in UTF-8, by its recorded encoding, without its byte order mark."""
+        result = chain(*(of["encoded_files"] for of in (self.run["reading"], self.run["reading_against"]) if of))
+        setting = self.set["encoding"] if self.set["encoding"] != "auto" else "utf-8"
+        encoding = next((one["encoding"] for one in result if name in one.values()), setting)
+        data = data if encoding == "utf-8" else data.decode(encoding, "replace").encode("utf-8", "replace")
+        self.invalid |= data.decode("utf-8", "ignore").encode() != data
+        return data.removeprefix(b"\xef\xbb\xbf")
+
+    def _documents(self, place):
+        """Return the rows of an input file as documents, rejected ones included."""
+        form, name = place["format"], place["name"]
+        id = (self.run["columns_against" if place["reference"] else "columns"] or place)["id"]
+        names = [place["text"], *filter(None, [id])]
+        file = self.files[place["file"]] = SimpleNamespace(place=place, form=form, header=(), mark=",")
+        if form == "text":
+            return [self._text_document(place)]
+        path, data = self._content(place)
+        if form == "jsonl":
+            lines = enumerate(io.BytesIO(self._decoded(name, data)))
+            rows = [(number, json_in(line), line) for number, line in lines if line.strip()]
+        elif form == "csv":
+            setting, usual = self.set["delimiter"], "\t" if ".tsv" in name.lower()[-8:] else ","
+            marks = [usual, *",;\t|"] if setting == "auto" else ["\t" if setting == "tab" else setting]
+            file.mark, (file.header, *records) = csv_of(self._decoded(name, data), marks, names)
+            fits = (record(file.header, row) if len(row) == len(file.header) else None for row in records)
+            rows = [(number, fields, None) for number, fields in enumerate(fits)]
+        elif form in ("parquet", "ipc", "table"):
+            table = version_in(path) if form == "table" else table_in(data)
+            rows = [(number, row, None) for number, row in enumerate(table)]
+        else:
+            raise UnreadError(f"the format {form} is not read here")
+        columns = set(file.header).union(*(row[1] or () for row in rows))
+        return [self._row(place, row, *(paths_of(name, columns) for name in names)) for row in rows]
+
+    def _row(self, place, row, text, id=None):
+        number, fields, native = row
+        doc = SimpleNamespace(place=place, number=number, fields=fields, native=native, data=None, null=False)
+        doc.id, doc.rejected, doc.text = f"{place['name']}#{number}", True, None
+        try:
+            text = text_in(fields, text)
+            doc.null, doc.text, doc.data = text is None, text or "", (text or "").encode()
+            doc.id = doc.id if id is None else next(values_at(fields.get(id[0][0]), id[0][1:]), None)
+            doc.rejected = not isinstance(doc.id, int | str | None) or isinstance(doc.id, bool)
+        except ERRORS:  # no text, or no row: it is rejected
+            doc.fields = fields or {}
+        return doc
+
+    def _text_document(self, place):
+        """Return the document that a file is; its text is known if the file is plain text."""
+        name, (folder, _, base) = place["name"], place["name"].rpartition("/")
+        first = min(file for file, one in self.places.items() if one["reference"] is place["reference"])
+        doc = self._row(place, (place["file"] - first, {}, None), [("",)])
+        doc.id, doc.rejected = name, name in self.aside
+        suffixes = [suffix.lower() for suffix in Path(base).suffixes if suffix.lower() not in CODECS]
+        doc.fields = {
+            "folder": folder.removesuffix("!") or ".",
+            "name": base,
+            "size": place["size"],
+            "suffix": "".join(suffixes[-1:]),
+        }
+        try:
+            path, doc.native = self._content(place)
+            inner = Path(path.stem if path.suffix.lower() in CODECS else path).suffix.lower()
+            if inner in PLAIN and doc.native[:5] != b"%PDF-" and path.parent.name not in ("cur", "new"):
+                if doc.rejected and not re.search(rb"[\0-\x08]", doc.native):
+                    raise DifferenceError(f"{name!r} is plain text, and the result leaves it aside")
+                doc.data = self._decoded(name, doc.native)
+                doc.text = doc.data.decode("utf-8", "replace")
+        except UnreadError as error:
+            self.unseen[f"files that are documents: {error!s:.25}"] += 1
+        self.unseen["files that are left aside: that they hold no text"] += doc.rejected
+        return doc
+
     def _texts(self):
-        self.rows, self.text, self.unread = {}, {}, []
-        self.places = {place["file"]: place for place in self._table("places")}
-        for file, place in self.places.items():
-            path = self.inputs.get(Path(place["path"]).name, Path(place["path"]))
+        self.places, self.files, read = {place["file"]: place for place in self._table("places")}, {}, []
+        self.problems = [*map(json.loads, (self.out / "problems.jsonl").read_text(encoding="utf-8").splitlines())]
+        self.aside, self.whole, self.invalid = {one["file"] for one in self.problems}, bool(self.places), False
+        self.aside |= {line["id"] for line in self._table("not_judged") if line["bytes"] is None}
+        if (self.out / "names.parquet").exists():  # the reference set is fingerprints of some of its rows
+            self.unseen["names of groups, and which rows the fingerprints of the reference set have"] += 1
+            self.whole = False
+        for place in self.places.values():
             try:
-                for number, *row in read(path, place["format"], place["text"], self.set["delimiter"]):
-                    self.rows[file, number] = row
-            except (OSError, ValueError, csv.Error, KeyError, ImportError) as error:
-                self.unread.append(f"; not read: {place['name']!r} ({type(error).__name__}: {error!s:.150})")
-        for line in self._table("located"):
-            number = None if self.places[line["file"]]["format"] == "text" else line["number"]
-            if self.rows.get((line["file"], number), [None])[0] is not None:
-                self.text[line["row"]] = self.rows[line["file"], number][0]
-        own = len(self.text)
+                read += self._documents(place)
+            except (UnreadError, ImportError, *ERRORS) as error:
+                self.unseen[f"input {place['name']!r}: {error!s:.150}"] += 1
+                self.whole = False
+        rejected = [(d.place["name"], d.number) for d in read if d.rejected and d.place["format"] != "text"]
+        listed = [(problem["source"], problem["row"]) for problem in self.problems if not problem["file"]]
+        if self.whole:
+            equal("rejected rows", sorted(listed, key=str), sorted(rejected, key=str))
+        self.all, read = read, [doc for doc in read if not doc.rejected]
+        self.docs = dict(enumerate(read)) if self.whole else self._recorded(read)
+        own = sum(doc.data is not None for doc in self.docs.values())
         for line in self._table("texts"):
-            stored = line["text"].decode("utf-8", "replace")
-            equal(f"text of row {line['row']}", stored, self.text.setdefault(line["row"], stored))
-        if gone := [line["id"] for line in self.ranks if line["row"] not in self.text]:
-            raise ValueError(f"{len(gone):,} texts are missing, as that of {gone[0]!r}: name the inputs after OUT")
-        return f"{len(self.ranks):,} in pairs and copies, {own:,} read from the inputs{''.join(self.unread[:3])}"
+            if (doc := self.docs[line["row"]]).data is None:
+                doc.data, doc.text = line["text"], line["text"].decode("utf-8", "replace")
+        for row, doc in self.docs.items():
+            doc.row, doc.new, doc.units = row, not doc.place["reference"], None
+            if doc.data is not None and not self.set["tokenizer"] and all(map(is_known, set(doc.text))):
+                doc.units = units_of(doc.text, self.set["unit"])
+        self.new = [row for row, doc in self.docs.items() if doc.new]
+        self.hidden = sum(doc.units is None for doc in self.docs.values())
+        self.unseen["documents whose text is not read here, or has characters new to Python"] += self.hidden
+        self.unseen["documents in no pair: not all inputs are read"] += (not self.whole) * self.counts["read"]
+        return f"{own:,} documents were read from the inputs; of {self.hidden:,} others the text is not known"
+
+    def _recorded(self, read):
+        """Return the documents of the table of ranks, of which those that were ``read`` are as in the input."""
+        result = {(doc.place["file"], doc.number): doc for doc in read}
+        places, docs = {line["row"]: (line["file"], line["number"]) for line in self._table("located")}, {}
+        for line in self._table("ranks"):
+            place = {"reference": line["reference"], "name": "", "file": UNSEEN}
+            stub = self._row(place, (UNSEEN, {}, None), [("",)])
+            stub.id, docs[line["row"]] = line["id"], result.get(places.get(line["row"]), stub)
+        return docs
+
+    def _value(self, doc, column):
+        value = doc.fields.get(column) if column else None
+        value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        return None if value in (None, "") else str(value).lower() if isinstance(value, bool) else str(value)
 
     def _copies(self):
-        for line in self.copy_rows:
-            a, b = (units_of(self.text[self.row[line[name]]], self.set["unit"]) for name in ("id", "copy_of"))
-            if a != b:
-                raise DifferenceError(f"{line['id']!r} is not an exact copy of {line['copy_of']!r}")
-        return f"{len(self.copy_rows):,} exact copies have the same units in the same order"
+        ranks, classes, self.first = {line["row"]: line for line in self._table("ranks")}, {}, {}
+        self.typed = str if any(isinstance(line["id"], str) for line in ranks.values()) else lambda id: id
+        texts = not self.whole or any(file.form == "text" for file in self.files.values())
+        self.related = not texts or not (self.set["within"] or self.set["across"])
+        for row, doc in self.docs.items():
+            line, doc.within = (
+                ranks.get(row, {"first": row}),
+                [self._value(doc, name) for name in self.set["within"]],
+            )
+            doc.across = not doc.new if self.set["no_self"] else self._value(doc, self.set["across"])
+            doc.carried = line.get("attachments")
+            key = doc.units, repr((doc.within, doc.across, doc.carried))
+            key = row if doc.units == () and self.set["empty"] != "one" else key
+            known = doc.units is not None and self.related
+            self.first[row] = classes.setdefault(key, row) if known else line["first"]
+        self.rows = {(doc.new, self._id(row)): row for row, doc in self.docs.items()}
+        self.copied = [row for row in self.new if self.first[row] != row]
+        derived = [{"id": self._id(row), "copy_of": self._id(self.first[row])} for row in self.copied]
+        self._same("copies", self._table("copies"), derived)
+        return f"{len(derived):,} exact copies have the same units in the same order"
+
+    def _id(self, row):
+        return self.typed(self.docs[row].id)
+
+    # --- pairs
+
+    def _features(self):
+        """Give each different document its shingles, and the elements of its measure, as sets of numbers."""
+        number, length = self.numbers.setdefault, self.set["length"]
+        unique = [row for row, doc in self.docs.items() if self.first[row] == row and doc.units != ()]
+        for doc in map(self.docs.__getitem__, unique):
+            doc.shingles = doc.elements = None
+            if doc.units is not None and not self.cleaned:
+                starts = range(max(1, len(doc.units) - length + 1))
+                doc.runs = [number(doc.units[i : i + length], len(self.numbers)) for i in starts]
+                doc.shingles = doc.elements = frozenset(doc.runs)
+                if self.measure in SETS[3:]:
+                    counts = Counter(doc.runs if self.measure == "multiset" else {*units_of(doc.text, "word")})
+                    repeats = ((one, k) for one, count in counts.items() for k in range(count))
+                    doc.elements = frozenset(number(one, len(self.numbers)) for one in repeats)
+        return unique
+
+    def _measured(self, a, b):
+        """Return the counts of two documents on shingles, and by the measure; None where they are not derived."""
+        a, b = self.docs[a], self.docs[b]
+        if a.shingles is None or b.shingles is None:
+            return None, None
+        counts = [(len(x & y), len(x), len(y)) for x, y in ((a.shingles, b.shingles), (a.elements, b.elements))]
+        return counts[0], counts[1] if self.measure in SETS else None
+
+    def _is_pair(self, a, b, counts):
+        a, b = self.docs[a], self.docs[b]
+        part, whole = ratio("smaller" if self.formula == "own" else self.formula, *counts)
+        apart = a.across != b.across or not (self.set["across"] or self.set["no_self"])
+        return b.new and a.within == b.within and apart and part >= self.threshold * whole
+
+    def _join(self, rows):
+        """Return all pairs among rows."""
+        holders, result = defaultdict(list), set()
+        for row in rows:
+            own = self.docs[row].elements
+            met = Counter(chain.from_iterable(holders[element] for element in own))
+            counts = ((other, (common, len(self.docs[other].elements), len(own))) for other, common in met.items())
+            result |= {(other, row) for other, counted in counts if self._is_pair(other, row, counted)}
+            for element in own:
+                holders[element].append(row)
+        return result
 
     def _pairs(self):
-        rows, names = self.pair_rows, ("shared", "size_a", "size_b")
-        some = random.Random(0).sample(rows, self.sample) if 0 < self.sample < len(rows) else rows
-        for line in some:
-            own, subject = self.reference if line.get("a_in_reference") else self.row, (line["id_a"], line["id_b"])
-            a, b = own[line["id_a"]], self.row[line["id_b"]]
-            x, y = self.shingles(a), self.shingles(b)
-            equal(f"shingles of {subject}", [line[name] for name in names], [len(x & y), len(x), len(y)])
-            keys = zip(("common", "total_a", "total_b"), names, strict=True)
-            integers = [line.get(key, line[name]) for key, name in keys]
-            if self.measure not in COMMON_TEXT:
-                equal(f"{self.measure} of {subject}", tuple(integers), self.compared(a, b))
-            if a >= b or self.value(*integers) < self.threshold:
-                raise DifferenceError(f"{subject} is not in input order, or below: {float(self.value(*integers))}")
-        equal("pairs", self.counts["pairs"], len(rows))
-        return f"{len(some):,} of {len(rows):,} counted again; each reaches {float(self.threshold)}"
+        self.unique, lines, self.pairs, rows = self._features(), self._table("pairs"), {}, []
+        ends = (((not line.get("a_in_reference"), line["id_a"]), (True, line["id_b"])) for line in lines)
+        named = [(self.rows[a], self.rows[b]) for a, b in ends]
+        equal("pairs, their order", named, sorted(set(named)))
+        full = [row for row in self.unique if self.docs[row].elements and self.related and self.measure in SETS]
+        joined = full if len(full) <= MOST else sorted(random.Random(0).sample(full, MOST))
+        self.unseen["documents whose pairs may be missing, not joined here"] += len(self.unique) - len(joined)
+        result, exact, tree = (
+            self._join(joined),
+            self.run["choice"]["method"] == "exact",
+            trees(self.unique, named),
+        )
+        missing, within = result - set(named), set(joined)
+        for a, b in missing if not self.thinned else ():
+            if exact or (tree[a] == tree[b] and not self.run["closed"]["left_out"]):
+                equal(f"pairs, {self._id(a)!r} and {self._id(b)!r}", "no pair", "a pair")
+        self.unseen["pairs that are not listed: of crowds, or missed by a search by signatures"] += len(missing)
+        drawn = set(random.Random(0).sample(named, self.sample)) if 0 < self.sample < len(named) else set(named)
+        for pair, line in zip(named, lines, strict=True):
+            counts = self._measured(*pair) if pair in drawn and tree.keys() >= set(pair) else (None, None)
+            rows.append(self._pair(pair, line, *counts))
+            possible = tree.keys() >= set(pair) and (pair in result or not within.issuperset(pair))
+            equal(f"pairs, {line['id_a']!r} and {line['id_b']!r}", "a pair", "a pair" if possible else "no pair")
+        self._same("pairs", lines, rows)
+        return f"{len(rows):,} pairs; {len(joined):,} of {len(tree):,} different documents were joined"
+
+    def _pair(self, pair, line, shared, counts):
+        """Return the row of a pair in the table; counts that are not derived are taken as recorded."""
+        row = {"id_a": self._id(pair[0]), "id_b": self._id(pair[1])} | record(PAIR, shared or [UNSEEN] * 3)
+        both, a, b = shared = shared or tuple(line[name] for name in PAIR)
+        row |= {"resemblance": both / (a + b - both), "containment_a": both / a, "containment_b": both / b}
+        if self.measure not in SETS[:3]:
+            row |= record(MEASURED, counts or [UNSEEN] * 3)
+        counts = counts or (shared if self.measure in SETS[:3] else tuple(line[name] for name in MEASURED))
+        part, whole = ratio(self.formula, *counts)
+        row |= {self.measure.replace("-", "_"): part / whole} if self.measure not in SETS[:2] else {}
+        row |= {"a_in_reference": not self.docs[pair[0]].new} if "a_in_reference" in line else {}
+        equal(
+            f"pairs, {row['id_a']!r} and {row['id_b']!r} at {whole and part / whole}",
+            True,
+            self._is_pair(*pair, counts),
+        )
+        self.pairs[pair] = counts
+        return row
+
+    # --- groups
+
+    def _order(self):
+        """Return the place of each row in the order of preference; as recorded where it is not derived."""
+        recorded = {line["row"]: line["rank"] for line in self._table("ranks")}
+        keys = {"first": lambda row: 0, "last": lambda row: -row}
+        key = keys.get(self.keep, lambda row: -len(self.docs[row].units or ()))
+        order = sorted(self.docs, key=lambda row: (self.docs[row].new, key(row), row))
+        if (
+            self.keep in ("first", "last", "longest", "none")
+            and self.whole
+            and not (self.hidden and self.keep not in keys)
+        ):
+            return {row: place for place, row in enumerate(order)}
+        self.unseen["ranks, the order of preference among all documents"] += len(recorded)
+        if self.keep in ("longest", "none", "first", "last"):
+            order = [row for row in order if row in recorded and self.docs[row].units is not None]
+            equal("ranks, the order of preference", sorted(order, key=recorded.get), order)
+        return recorded
+
+    def _similarity(self, document, head):
+        """Return the measure of a document and its head, seen from the document; None if it is not derived."""
+        pair = min(document, head), max(document, head)
+        counts = self.pairs.get(pair) or self._measured(*pair)[1] or (0, 0, 0)
+        of_old = self.formula == "own" and self.docs[document].new and not self.docs[head].new
+        formula = SIDES[self.set["held"]][0] if of_old else self.formula
+        part, whole = ratio(formula, *(counts if document < head else (counts[0], *counts[:0:-1])))
+        return Fraction(part, whole) if any(counts) else None
+
+    def _leaders(self):
+        """Return the best row of each document, and the document that leads it: by the best pair, or by chains."""
+        best, leader, partners, members = {}, {}, defaultdict(set), defaultdict(set)
+        for row, first in self.first.items():
+            if self.docs[row].units != () and row in self.rank:
+                best[first] = min(best.get(first, row), row, key=self.rank.get)
+        order = sorted(best, key=lambda document: self.rank[best[document]])
+        if self.set["groups"] == "components":
+            tree = trees(order, self.pairs)
+            return best, {document: leader.setdefault(tree[document], document) for document in order}
+        for a, b in (ends for pair in self.pairs for ends in (pair, pair[::-1])):
+            partners[a].add(b)
+        for document in order:
+            heads = [p for p in partners[document] if leader.get(p) == p and self.docs[document].new]
+            alike = ((self.docs[p].new, -self._similarity(document, p), self.rank[best[p]], p) for p in heads)
+            fit = [p for _, value, _, p in sorted(alike) if -value >= self.threshold]
+            fit = [p for p in fit if self.set["groups"] != "complete" or members[p] <= partners[document]]
+            leader[document] = next(iter(fit), document)
+            members[leader[document]] |= {document} - {leader[document]}
+        return best, leader
+
+    def _members(self):
+        """Return the members of groups in their order: those that something new follows."""
+        best, self.leader = self._leaders()
+        heads = {row: best[self.leader[first]] for row, first in self.first.items() if first in self.leader}
+        empty = (row for row, doc in self.docs.items() if doc.units == ())
+        for row in sorted(empty, key=lambda row: self.rank.get(row, row)):
+            heads[row] = heads.get(-1 - self.first[row], heads.setdefault(-1 - self.first[row], row))
+        heads = {row: head for row, head in heads.items() if row >= 0}
+        sizes, new = Counter(heads.values()), {head for row, head in heads.items() if self.docs[row].new}
+        order = sorted((head, row != head, row) for row, head in heads.items() if sizes[head] > 1 and head in new)
+        members = [SimpleNamespace(row=row, head=head, doc=self.docs[row], lost=()) for head, _, row in order]
+        members, stay = [m for m in members if m.doc.new or m.row == m.head], defaultdict(list)
+        for document, leader in self.leader.items():
+            stay[best[leader]] += [document] if document == leader or not self.docs[document].new else []
+        for m in members:
+            m.first, top, m.shingles = self.first[m.row], self.first[m.head], ()
+            m.exact, m.kept = m.first == top, m.row == m.head or self.run["action"] == "group"
+            m.similarity = Fraction(1) if m.exact else self._similarity(m.first, top)
+            if not m.exact and self.docs[m.first].new:
+                m.shingles, inside = self.docs[m.first].shingles, [self.docs[one].shingles for one in stay[m.head]]
+                m.lost = UNSEEN if None in (m.shingles, *inside) else m.shingles.difference(*inside)
+        return members
+
+    def _lost(self, m, line):
+        """Return the columns about the text that a member takes with it."""
+        if m.kept or m.lost is UNSEEN:
+            return dict.fromkeys(LOST, None if m.kept else UNSEEN)
+        row, doc = record(LOST, (len(m.shingles) or None, len(m.lost), 0, None)), self.docs[m.first]
+        if m.lost and line.get("lost_units") is None and (self.run["bytes"]["text"] > 1 << 20 or not self.whole):
+            return row | dict.fromkeys(LOST[2:], UNSEEN)
+        if m.lost:
+            inside = (i for i, run in enumerate(doc.runs) if run not in m.lost)
+            stays = {i + k for i in inside for k in range(self.set["length"]) if i + k < len(doc.units)}
+            ends, shown = [-1, *sorted(stays), len(doc.units)], line.get("lost_passage") or ""
+            begin, end = max(pairwise(ends), key=lambda gap: (gap[1] - gap[0], -gap[0]))
+            row["lost_units"], whole = sum(b - a - 1 for a, b in pairwise(ends)), doc.units[begin + 1 : end]
+            own, there = units_of(shown.removesuffix("…"), self.set["unit"]), " ".join(doc.text.split())
+            alike = own and own[:-1] == whole[: len(own) - 1] if shown.endswith("…") else own == whole
+            there = shown.removesuffix("…") in there or "\\" in shown
+            row["lost_passage"] = (shown if alike and there else " ".join(whole)) or None
+        return row
+
+    def _reason(self, m, size):
+        head = self.docs[m.head]
+        if m.row == m.head:
+            return f"represents {size - 1} other document{'s' * (size != 2)}"
+        where = f"{self._id(m.head)}{'' if head.new else ' in the reference set'}"
+        side = f" (of {SIDES['new-in-old' if head.new else self.set['held']][1]})" if self.formula == "own" else ""
+        cut = Decimal(repr(float(m.similarity or 0))).quantize(Decimal("0.001"), ROUND_DOWN)
+        first = "" if m.row == m.first else f"exact copy of {self._id(m.first)}, "
+        near = f"{first}near copy of {where}: {self.words} {cut}{side}"
+        return UNSEEN if m.similarity is None else f"exact copy of {where}" if m.exact else near
 
     def _groups(self):
-        linked, direct = defaultdict(set), self.set["groups"] != "components" and not self.people
-        links = [(line["id_a"], line["id_b"]) for line in self.pair_rows]
-        for a, b in links + [(line["id"], line["copy_of"]) for line in self.copy_rows]:
-            linked[a], linked[b] = linked[a] | {b}, linked[b] | {a}
-        for group, members in self.members.items():
-            equal(f"representatives of {group!r}", [m["id"] for m in members if m["representative"]], [group])
-            equal(f"sizes in {group!r}", {m["size"] for m in members}, {len(members)})
-            for member in members if self.measure not in COMMON_TEXT else ():
-                common, own, total = self.compared(self.row[member["id"]], self.row[group])
-                directed = self.measure == "containment" and self.set["held"] == "new-in-old"
-                similarity = Fraction(common, own) if directed else self.value(common, own, total)
-                recorded = float(similarity) if member["similarity"] is None else member["similarity"]
-                equal(f"similarity of {member['id']!r} and {group!r}", recorded, float(similarity))
-                if direct and similarity < self.threshold:
-                    raise DifferenceError(f"{member['id']!r} is below the threshold with {group!r}")
-            reached = new = {group}
-            while new := set().union(*(linked[id] for id in new)) - reached:
-                reached = reached | new
-            if not self.people and not self.run["crowds"] and {m["id"] for m in members} - reached:
-                raise DifferenceError(f"no chain of pairs links all members of {group!r}")
-        equal("groups", self.counts["groups"], len(self.members))
-        return f"{len(self.members):,} groups, {len(self.group_rows):,} members compared with their representative"
+        self.rank, self.members, lines, rows = self._order(), [], self._table("groups"), []
+        gone = {line["id"] for line in (*lines, *self._table("not_judged")) if not line["kept"]}
+        self.gone = {row for row in self.new if self._id(row) in gone}
+        odd = [name for name in UNUSUAL if self.run.get(name, self.set.get(name))] + ["lose"] * (
+            self.set["lose"] < 1
+        )
+        odd += [self.keep] * (self.keep not in ("longest", "first", "last"))
+        odd += ["attachments"] * any(doc.carried for doc in self.docs.values())
+        if odd:
+            self.unseen[f"members of groups with fates and reasons, because of {', '.join(odd)}"] += len(lines)
+            return f"not looked at: {len(lines):,} members of groups"
+        self.members = self._members()
+        sizes = Counter(m.head for m in self.members)
+        for m, line in zip_longest(self.members, lines[: len(self.members)], fillvalue={}):
+            row = {"id": self._id(m.row), "group": self._id(m.head), "size": sizes[m.head], "kept": m.kept}
+            row |= {"similarity": UNSEEN if m.similarity is None else float(m.similarity)}
+            row |= {"group_in_reference": not self.docs[m.head].new} if "group_in_reference" in line else {}
+            row |= {"representative": m.row == m.head, "reason": self._reason(m, sizes[m.head])}
+            rows.append(row | self._lost(m, line))
+        self._same("groups", lines, rows)
+        return f"{len(rows):,} members of {len(sizes):,} groups, with their fates and reasons"
 
-    def _fates(self):
-        gone = [line["id"] for line in (*self.group_rows, *self.not_judged) if not line["kept"]]
-        for group, members in self.members.items():
-            if not (self.set["keep"] == "none" or self.people or any(m["kept"] for m in members)):
-                raise DifferenceError(f"no document of the group {group!r} stays")
-        self.gone, read, kept = set(gone), self.counts["read"], self.counts["kept"]
-        equal("removed", [self.counts["removed"]] * 3, [len(gone), len(self.gone), read - kept])
-        return f"{len(gone):,} of {read:,} documents are removed; every group has one that stays"
+    # --- the other tables
 
-    def _lost(self):
-        counted = 0
-        for members in self.members.values():
-            stay = set().union(*(self.shingles(self.row[m["id"]]) for m in members if m["kept"]))
-            for member in (m for m in members if not m["kept"] and m["lost_shingles"] is not None):
-                lost = self.shingles(self.row[member["id"]]).keys() - stay
-                equal(f"lost shingles of {member['id']!r}", member["lost_shingles"], len(lost))
-                counted += 1
-        return f"the shingles that {counted:,} removed documents take with them"
+    def _ranks(self):
+        ranks, located, texts, across = self._table("ranks"), self._table("located"), self._table("texts"), {}
+        ends = [(not line.get("a_in_reference"), line["id_a"]) for line in self._table("missed")]
+        ends += [(True, line["id_b"]) for line in self._table("missed")]
+        involved = {self.first[row] for row in (*self.copied, *map(self.rows.get, ends))}.union(*self.pairs)
+        listed, derived = {line["row"] for line in ranks} if self.run["decisions"] else set(), []
+        docs = [doc for doc in self.docs.values() if self.first[doc.row] in involved or doc.row in listed]
+        for doc in docs:
+            line = {
+                "id": self._id(doc.row),
+                "row": doc.row,
+                "first": self.first[doc.row],
+                "rank": self.rank[doc.row],
+            }
+            line |= {"reference": not doc.new, "bytes": UNSEEN if doc.data is None else len(doc.data)}
+            line |= {"across": across.setdefault(doc.across, len(across))}
+            line |= {"source": self._value(doc, self.set["sources"]) if doc.new else None}
+            derived.append({name: line[name] for name in line if name in ranks[0]})
+        self._same("ranks", ranks, derived)
+        docs = [self.docs[line["row"]] for line in located] if self.run["regrouped_from"] else docs
+        result = [{"row": doc.row, "file": doc.place["file"], "number": doc.number} for doc in docs]
+        self._same("located", located, result if self.places else [])
+        if (self.out / "texts.parquet").exists():
+            result = [self._stored(doc, line) for doc, line in zip_longest(docs, texts[: len(docs)], fillvalue={})]
+            self._same("texts", texts, result if not self.run["regrouped_from"] else UNSEEN)
+        self._same("not_judged", self._table("not_judged"), self._aside())
+        return f"{len(derived):,} documents in pairs and copies, with their ranks, places and texts"
 
-    def documents(self):
-        """Yield the id, text and row of each document of the input that was not rejected, in order."""
-        problems = map(json.loads, (self.out / "problems.jsonl").read_text(encoding="utf-8").splitlines())
-        rejected = {(problem["source"], problem["row"]) for problem in problems}
-        for (file, number), (text, row) in self.rows.items():
-            place = self.places[file]
-            if not place["reference"] and (place["name"], number) not in rejected:
-                name = place["name"] if number is None else f"{place['name']}#{number}"
-                yield row[place["id"]] if place["id"] and number is not None else name, text, row
+    def _stored(self, doc, line):
+        """Return the stored text of a document, and its other values where they are strings or integers."""
+        stored = json.loads(line.get("fields") or "{}") if line.get("row") == doc.row else {}
+        stored.pop("mtime", None)  # of a file, which may have been copied
+        own = {
+            name: str(doc.fields[name]) for name in stored if isinstance(doc.fields.get(name), str | int | float)
+        }
+        for name, value in own.items():
+            alike = value.removesuffix(".0") == stored[name].removesuffix(".0")
+            cut = stored[name].endswith("…") and value.startswith(stored[name][:-1])
+            own[name] = stored[name] if alike or cut else value
+        self._same("texts, fields", stored, own)
+        return {"row": doc.row, "text": UNSEEN if doc.data is None else doc.data, "fields": line.get("fields")}
+
+    def _aside(self):
+        """Return the documents that were not judged, in order; those that are not read here as recorded."""
+        lines, derived = {line["id"]: line for line in self._table("not_judged")}, []
+        empty = "keep" if self.run["action"] == "group" and self.set["empty"] == "drop" else self.set["empty"]
+        why = "without text" + (", and empty is drop" if empty == "drop" else ": there is nothing to compare")
+        for doc in self.all if self.whole else ():
+            line = lines.get(self.typed(doc.id))
+            if line and (doc.rejected or doc.units is None or (self.cleaned and doc.units)):
+                derived.append(line | {"kind": UNSEEN, "reason": UNSEEN})
+            elif not doc.rejected and doc.new and doc.units == () and empty != "one":
+                row = {"id": self.typed(doc.id), "kind": "without text", "bytes": len(doc.data), "reason": why}
+                derived.append(row | {"kept": empty != "drop"})
+        return derived if self.whole else [dict.fromkeys(line, UNSEEN) for line in lines.values()]
+
+    # --- rows that stay
 
     def _kept(self):
-        if not (has := self.run.get("kept_files")) or self.unread or not self.places:
-            return f"not compared: {'not all inputs were read' if has else 'the result has no kept rows'}"
-        gone = self.gone if self.run["action"] == "dedup" else ()
-        expected, kept = Counter(comparable(row) for id, _, row in self.documents() if id not in gone), Counter()
-        place = next(place for place in self.places.values() if not place["reference"])
-        for path in (*self.out.glob("kept.*"), *self.out.glob("kept/**/*")):
-            form = next((FORMATS[suffix] for suffix in path.suffixes if suffix in FORMATS), "text")
-            own = form if place["format"] != "text" else "text", place["text"], self.set["delimiter"]
-            kept.update(comparable(row) for _, _, row in (read(path, *own) if path.is_file() else ()))
-        if wrong := (expected - kept) + (kept - expected):
-            raise DifferenceError(
-                f"a row is kept too often, or not as often as it should: {next(iter(wrong))!r:.300}"
-            )
-        return f"{kept.total():,} rows are those of the input less the removed ones"
+        has, there = self.run.get("kept_files"), {p.name.partition(".")[0] for p in self.out.iterdir()}
+        equal("files of kept rows", "kept" in there, bool(has))
+        self.unseen["removed rows"] += len(self.gone) if "removed" in there else 0
+        if not has or not self.whole or has["form"] == "by value":
+            self.unseen["kept rows"] += self.counts["kept"] if has else 0
+            return "not looked at" if has else "the result has none"
+        stay = [self.docs[row] for row in self.new if self.run["action"] == "annotate" or row not in self.gone]
+        rows, listed = [doc for doc in stay if doc.place["format"] != "text"], has["listed"]
+        for file in listed if has["form"] != "shards" else [{"file": "kept", "rows": len(rows)}]:
+            path = self.out / file["file"]
+            own = [doc for doc in rows if has["form"] != "as the input" or doc.place["name"] == file["input"]]
+            equal(f"run.json, rows of {file['file']}", file["rows"], len(own if rows else stay))
+            if rows:
+                self._same_rows(sorted(p for p in (path, *path.glob("*")) if p.is_file()), own, file.get("input"))
+        equal("kept rows", sum(file["rows"] for file in listed), len(rows or stay if listed else ()))
+        self._same_files({doc.id for doc in stay}, {self.out / file["file"] for file in listed})
+        return f"{len(stay):,} rows are those of the input less the removed ones, in its order"
 
-    def _missing(self, most=3_000):
-        holders, listed = defaultdict(list), 0
-        # None: only neardup itself reads the file, such as a PDF or a compressed text
-        texts = [text if isinstance(row, bytes) else text or "" for _, text, row in self.documents()]
-        different = {units_of(t, self.set["unit"]): t for t in texts if t and units_of(t, self.set["unit"])}
-        limits = (self.run["crowds"], self.run["popular"]["documents"], self.run["against"])
-        limits += (self.set["across"], self.set["within"], self.measure in COMMON_TEXT, self.unread, None in texts)
-        if any(limits) or self.run["choice"]["method"] != "exact" or not 0 < len(different) <= most:
-            return f"not counted: it is for exact runs of {most:,} documents at most, read here, listing all pairs"
-        self.text = dict(enumerate(different.values()))
-        for number in self.text:
-            features = self.features(number)
-            for other in {other for feature in features for other in holders[feature]}:
-                listed += self.value(*self.compared(other, number)) >= self.threshold
-            for feature in features:
-                holders[feature].append(number)
-        equal("pairs of all documents", len(self.pair_rows), listed)
-        return f"nothing: {len(different):,} different documents have {listed:,} pairs at the threshold or above"
+    def _same_rows(self, paths, docs, input):
+        """Compare the rows in some files with documents, in order, every column."""
+        places = [f for f in self.files.values() if f.form != "text" and not f.place["reference"]]
+        file = next(f for f in places if input in (None, f.place["name"]))
+        result, own = [], [doc.fields for doc in docs]
+        for path in paths:
+            data = unpacked(path, path.read_bytes())
+            if file.form == "csv":
+                header, *records = records_of(data, file.mark)
+                self._same("header of kept rows", dict(enumerate(header)), dict(enumerate(file.header)))
+                result += [record(header, row) for row in records]
+            else:
+                result += io.BytesIO(data) if file.form == "jsonl" else table_in(data)
+        if file.form == "jsonl" and result and own and json_in(result[0]).keys() <= own[0].keys():
+            own = [doc.native.removesuffix(b"\n") + b"\n" for doc in docs]
+        elif file.form == "jsonl":  # with columns that the run has added
+            result = list(map(json_in, result))
+        self._same("kept rows", result, own)
+
+    def _same_files(self, staying, listed):
+        """Compare the kept files that are documents with those of the input that stay, byte by byte."""
+        texts = {doc.id: doc for doc in self.all if doc.place["format"] == "text" and not doc.place["reference"]}
+        paths = [p for p in (self.out / "kept").rglob("*") if texts and p.is_file() and p not in listed]
+        result = {p.relative_to(self.out / "kept").as_posix(): unpacked(p, p.read_bytes()) for p in paths}
+        for id, doc in texts.items():
+            stays = id in staying or (doc.rejected and id in result)
+            original = UNSEEN if doc.native is None else doc.native
+            name = (
+                "kept files, whose original is not read here" if stays and doc.native is None else f"kept {id!r}"
+            )
+            self._same(name, result.get(id), original if stays else None)
+        self.unseen["kept files that are no documents"] += len(result.keys() - texts)
+
+    # --- run.json
+
+    def _account(self):
+        derived = {key: value for key, value in self.run.items() if key in OF_PROCESS.split() or not value}
+        self._same("run.json", self.run, derived | self._totals() | self._of_groups())
+        return f"{len(self.run):,} keys of run.json, but for those about the process"
+
+    def _read(self, new):
+        docs, few = [doc for doc in self.docs.values() if doc.new is new], self.whole and not self.hidden
+        sources = {doc.place["name"] for doc in self.all if doc.place["reference"] is not new}
+        sizes = [len(doc.units or ()) for doc in docs]
+        result = {"read": len(docs), "empty": sizes.count(0), "null": sum(doc.null for doc in docs)}
+        result |= {"rejected": sum(bool({p["source"], p["file"]} & sources) for p in self.problems)}
+        result |= {"short": sum(0 < n < self.set["length"] for n in sizes)}
+        return {name: value if few else UNSEEN for name, value in result.items()} | {
+            "invalid_utf8": UNSEEN if self.invalid else 0
+        }
+
+    def _totals(self):
+        """Derive the counts of documents, of the tables and of the text that is lost."""
+        groups, lines, few = self._table("groups"), self._table("not_judged"), self.whole and not self.hidden
+        near = sum(m.row != m.head and not m.exact and m.first == m.row for m in self.members)
+        searched = dict.fromkeys(("candidates", "verified", "capped"), UNSEEN if self.run["closed"] else 0)
+        counts = self._read(True) | searched | {"exact_copies": len(self.copied), "not_judged": len(lines)}
+        counts |= {"pairs": len(self.pairs), "groups": sum(m["representative"] for m in groups)}
+        counts |= {"removed": len(self.gone), "kept": self.counts["read"] - len(self.gone)}
+        counts |= {
+            "different": len(self.unique) if few and not self.cleaned else UNSEEN,
+            "near_copies": near if self.members else UNSEEN,
+        }
+        judged = {"total": len(lines), "removed": sum(not line["kept"] for line in lines)}
+        judged |= {"kinds": dict(sorted(Counter(line["kind"] for line in lines).items()))}
+        judged |= {"files_left_aside": sum(line["bytes"] is None for line in lines)}
+        judged |= {"unit": self.run["not_judged"]["unit"]}
+        judged["listed"] = [{name: line[name] for name in ("id", "kind")} for line in lines[:100]]
+        gone = [m for m in groups if not m["kept"]]
+        counted = [m for m in gone if m["lost_shingles"] is not None]
+        losing = sorted((m for m in counted if m["lost_shingles"]), key=lambda m: -m["lost_shingles"])
+        lost = {"removed": len(gone), "losing": len(losing), "unknown": len(gone) - len(counted)}
+        lost |= {
+            "shingles": sum(m["shingles"] or 0 for m in counted),
+            "lost": sum(m["lost_shingles"] for m in losing),
+        }
+        lost["most"] = [{name: m[name] for name in ("id", "group", *LOST)} for m in losing[:10]]
+        sizes = {"text": self.new, "removed_text": self.gone}
+        size = ((name, sum(len(self.docs[row].data or b"") for row in rows)) for name, rows in sizes.items())
+        result = {"counts": counts, "not_judged": judged, "lost": lost}
+        result["bytes"] = {name: count if few else UNSEEN for name, count in size}
+        for new, keys in (
+            (True, ("inputs", "columns")),
+            (False, ("against", "columns_against", "counts_against")),
+        ):
+            places = [p for p in self.places.values() if p["reference"] is not new]
+            if places and all(p["format"] != "text" for p in places):
+                columns = {
+                    "text": places[0]["text"],
+                    "id": (self.run[keys[1]] or {}).get("id") and places[0]["id"],
+                }
+                result |= record(keys, ([p["name"] for p in places], columns, self._read(new))[: len(keys)])
+            elif places and all(p["path"].endswith(p["name"].partition("/")[2]) for p in places):
+                result |= record(
+                    keys, (self.run[keys[0]], {"text": "text", "id": "id"}, self._read(new))[: len(keys)]
+                )
+        return result
+
+    def _of_groups(self):
+        """Derive what run.json says about the search, the groups and the files."""
+        result, kinds = (
+            {"popular": self.run["popular"]},
+            Counter(line.get("kind") for line in self._table("pairs")),
+        )
+        if self.run.get("kinds"):
+            result["kinds"] = {kind: kinds[kind] for kind in self.run["kinds"]}
+        if self.run["choice"]["method"] == "exact" and not self.thinned:
+            stored = f"exact: every pair at {self.words} {self.set['threshold']:g} or above is found"
+            sure = {"estimated": 1.0, "low": 1.0, "high": 1.0}, {"estimated": 0.0, "low": 0, "high": 0}
+            result["recall"] = {"planned": 1.0, "at_threshold": 1.0, "at_least": False, "statement": stored}
+            result["recall"] |= {"predicted": sure[0], "missed": sure[1]}
+        if self.members:
+            far = [m for m in self.members if m.similarity is None or float(m.similarity) < self.set["threshold"]]
+            tree, weak = trees(self.unique, self.pairs), UNSEEN if far else None
+            would = sum(count > 1 for count in Counter(tree[one] for one in {*self.leader.values()}).values())
+            groups = len({m.head for m in far})
+            result["chaining"] = {"groups": groups, "weakest": weak, "components_would_chain": would}
+        forms = {place["format"] for place in self.places.values() if not place["reference"]}
+        if self.whole and (forms == {"text"} or "text" not in forms) and self.run["removed_by"]:
+            whole = ", ".join(self.run["inputs"][:3]) if forms == {"text"} else ""
+            names = {row: whole or self.docs[row].place["name"] for row in self.new}
+            read, gone = Counter(names.values()), Counter(names[row] for row in self.gone)
+            files = [
+                {"name": name, "read": count, "removed": gone[name]} for name, count in read.most_common(1000)
+            ]
+            result["removed_by"] = {"files": files, "sources": UNSEEN if self.set["sources"] else []}
+        return result
 
 
 def main(arguments):
@@ -343,7 +920,9 @@ def main(arguments):
     except (IndexError, OSError, ValueError, KeyError) as error:
         sys.stdout.write(f"refused   not a result that can be verified: {error!r}\n")
         return 2
-    return 0
+    unseen = sorted((what, count) for what, count in verifier.unseen.items() if count)
+    sys.stdout.writelines(f"not looked at: {count:,} {what}\n" for what, count in unseen)
+    return 3 if unseen else 0
 
 
 if __name__ == "__main__":

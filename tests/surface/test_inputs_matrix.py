@@ -310,7 +310,7 @@ def test_files_are_read_kept_and_looked_at(name: str, run: Run, tmp_path: Path) 
     assert (cells[3], shown.status) == ("yes", 0), shown.err
     if path.suffix in (".delta", ".iceberg", ".lance"):
         verified = run("verify", out)
-        assert (verified.status, "not read" in verified.out) == (0, False), verified.out
+        assert verified.status == 0, verified.out
         assert run("compare", f"{path}#0", f"{path}#1").status == 0
     assert run("apply", out, "-o", tmp_path / "final").status == 0
     [final] = (tmp_path / "final").glob("kept*")

@@ -201,7 +201,7 @@ def aborts_without_memory_for_a_thread() -> Iterator[None]:
 _OF_A_THREAD = "thread started by"
 """In the report of a thread that failed outside of its own program."""
 
-DONE, REJECTED, DIFFERENT, ERROR, INTERRUPTED, UNREAD = 0, 1, 1, 2, 130, 141
+DONE, REJECTED, DIFFERENT, ERROR, UNSEEN, INTERRUPTED, UNREAD = 0, 1, 1, 2, 3, 130, 141
 """The exit statuses. UNREAD is that of a program that SIGPIPE ends: the reader of its output went away."""
 SIGNALLED = 128
 """Offset of the exit status of a command that a signal ended, as in shells."""

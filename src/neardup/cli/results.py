@@ -18,11 +18,11 @@ import typer
 from neardup import display
 from neardup.cli import output
 from neardup.cli.collection import opened
-from neardup.cli.messages import DIFFERENT, DONE, REJECTED, warn
+from neardup.cli.messages import DIFFERENT, DONE, REJECTED, UNSEEN, warn
 from neardup.cli.option import typed
 from neardup.cli.options import on_results
-from neardup.display import counted, printable
-from neardup.errors import FormatError, InputError, OutputError, SettingError
+from neardup.display import counted, number, printable
+from neardup.errors import InputError, OutputError, SettingError
 from neardup.io.place import DatabaseURL, Place
 
 if TYPE_CHECKING:
@@ -34,12 +34,13 @@ if TYPE_CHECKING:
     from neardup.run.records import Group, Id, Looked
 
 
+ALL_RIGHT = "no difference: all tables, kept rows and counts were derived again"
 _BEGINNING = 300
 """Characters of the text to show."""
 
 
 def verify(options: on_results.VerifyOptions) -> int:
-    """Count a result again, check by check; print a line for each, and the first difference."""
+    """Derive a result again; print a line for each check, the first difference, and the parts left out."""
     from neardup.run.result_folder import require_result
     from neardup.verifier import DifferenceError, Verifier
 
@@ -47,33 +48,33 @@ def verify(options: on_results.VerifyOptions) -> int:
         raise SettingError(
             f"sample is {options.sample}", "A whole number, 0 or more; 0: all", "Leave out --sample"
         )
-    require_result(options.out)
+    require_result(options.out, of_any_command=True)
     lines: dict[str, str] = {}
     difference = None
+    verifier = Verifier(options.out, options.inputs, options.sample)
     try:
-        verifier = Verifier(options.out, options.inputs, options.sample)
         for check in Verifier.CHECKS:
             lines[check] = verifier.check(check)
             if not options.json:
                 typer.echo(f"{check:<14}{lines[check]}")
     except DifferenceError as error:
         difference = str(error)
-    except (OSError, ValueError, KeyError) as error:
-        raise FormatError(
-            f"{options.out} cannot be verified: {error}",
-            "A folder of neardup dedup or group, made without --ignore, --ignore-common, --mask, "
-            "--ignore-numbers, --stop-words and --tokenizer",
-            "Name the inputs after it if they were moved, or make the result again",
-        ) from error
+    unseen = {what: count for what, count in sorted(verifier.unseen.items()) if count}
     if options.json:
-        typer.echo(notation.dumps({"checks": lines, "difference": difference}, indent=2))
+        typer.echo(notation.dumps({"checks": lines, "difference": difference, "not_looked_at": unseen}, indent=2))
     else:
-        none = "no difference"
-        if difference is None and verifier.unread:
-            unread = counted(len(verifier.unread), "input")
-            none += f"; {unread} not read: texts of the result were counted, not compared with the input"
-        typer.echo(f"{'difference' if difference else 'verified':<14}{difference or none}")
-    return DONE if difference is None else DIFFERENT
+        for what, count in unseen.items():
+            typer.echo(f"not looked at {number(count)} {printable(what)}")
+        parts = (
+            f"{counted(len(unseen), 'part')} of the result {'was' if len(unseen) == 1 else 'were'} not looked at"
+        )
+        kept = f"no difference was seen; {parts}"
+        typer.echo(
+            f"{'difference' if difference else 'verified':<14}{difference or (kept if unseen else ALL_RIGHT)}"
+        )
+    if difference is None:
+        return UNSEEN if unseen else DONE
+    return DIFFERENT
 
 
 def show(options: on_results.ShowOptions) -> int:

@@ -48,9 +48,12 @@ class StoredResult:
     texts: bool
 
 
-def require_result(folder: Path) -> None:
-    """Raise InputError for a folder without the account of a run; its tables are not read."""
-    _run(folder)
+def require_result(folder: Path, *, of_any_command: bool = False) -> None:
+    """Raise InputError for a folder without the account of a run; its tables are not read.
+
+    ``of_any_command``: the outputs of ``passages`` and ``decontaminate``, which have no format, are results, too.
+    """
+    _run(folder, of_any_command=of_any_command)
 
 
 def read_result(folder: Path) -> StoredResult:
@@ -83,7 +86,7 @@ def read_result(folder: Path) -> StoredResult:
     return StoredResult(folder, tables, run, problems, places, texts)
 
 
-def _run(folder: Path) -> dict[str, Any]:
+def _run(folder: Path, *, of_any_command: bool = False) -> dict[str, Any]:
     """The account of a folder of this format."""
     try:
         plain = decoded(manifests.read_regular(folder / manifests.RUN_FILE, _MOST_BYTES))
@@ -94,6 +97,8 @@ def _run(folder: Path) -> dict[str, Any]:
         raise manifests.damaged(folder, f"run.json cannot be read: {error.strerror or error}") from error
     except manifests.ChangedError as changed:
         raise manifests.damaged(folder, str(changed)) from changed
+    if of_any_command and isinstance(plain, dict) and plain.get("command") in ("passages", "decontaminate"):
+        return plain
     if not isinstance(plain, dict) or not {"neardup_version", "format"} <= plain.keys():
         raise InputError(f"{folder} is not a result of neardup: its run.json is another program's", _ALLOWED)
     if type(plain["format"]) is not int or plain["format"] != FORMAT_VERSION:

@@ -35,13 +35,14 @@ class ShowOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class VerifyOptions:
-    """Count a result again from its documents, in plain Python, and report the first difference.
+    """Derive a result again from its documents, in plain Python, and compare all of its tables and rows.
 
-    The program that does it is one file of 300 lines without any of the code that made the result:
-    neardup/verifier.py, which runs by itself. Exit status: 0 no difference; 1 a difference; 2 error.
+    The program that does it is one file without any of the code that made the result: neardup/verifier.py, which
+    runs by itself. Exit status: 0 everything was looked at, and is right; 1 a difference; 2 error; 3 no
+    difference was seen, but some parts, which are listed, were not looked at.
     """
 
-    EXAMPLES: ClassVar = (("neardup verify cleaned", "every pair, group, fate and kept row is counted again"),)
+    EXAMPLES: ClassVar = (("neardup verify cleaned", "every table, kept row and count is derived again"),)
 
     out: Path = replace(general.RESULT, at_url=WHOLE_AT_URL).field()
     inputs: list[str] = Declared(

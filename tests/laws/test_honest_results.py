@@ -1,0 +1,216 @@
+"""Results of every kind of run, as neardup makes them: the verifier accuses none of them."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import neardup as nd
+from neardup import verifier
+from support.made_results import INPUTS, Case, documents, in_json, made, numbered, quiet, texts, written
+
+READING = {
+    "nested": ("--text", "messages[].content", "--id", "meta.id"),
+    "two columns": ("--text", "title,body"),
+}
+PARTLY = {"invalid bytes", "texts", "zip", "new characters"}
+"""Inputs that are not looked at as a whole: the number of invalid bytes, pictures, archives, new characters."""
+SEEN = (
+    *(("--threshold", value) for value in ("0.3", "0.5", "0.95", "1")),
+    ("--method", "exact"),
+    *(("--measure", name) for name in ("containment", "overlap", "multiset")),
+    ("--measure", "containment", "--threshold", "0.5"),
+    ("--measure", "vocabulary", "--threshold", "0.7"),
+    ("--measure", "multiset", "--groups", "complete"),
+    ("--groups", "components", "--threshold", "0.5"),
+    ("--groups", "complete", "--threshold", "0.4"),
+    *(("--keep", policy) for policy in ("first", "last", "longest")),
+    *(("--empty", which) for which in ("drop", "one", "keep")),
+    ("--within", "lang"),
+    ("--within", "lang", "--within", "family"),
+    ("--unit", "char"),
+    ("--unit", "char", "--length", "9"),
+    *(("--length", length) for length in ("1", "2", "9")),
+    ("--length", "3", "--threshold", "0.6"),
+    ("--pairs", "all"),
+    ("--no-store-texts",),
+    ("--memory", "400MB"),
+    ("--threads", "1"),
+    ("--lose", "1"),
+)
+"""Options whose results are looked at as a whole."""
+PARTS = (
+    ("--method", "lsh"),
+    ("--method", "lsh", "--threshold", "0.5", "--groups", "components"),
+    ("--method", "lsh", "--audit", "10"),
+    ("--audit", "50"),
+    ("--sketch", "classic", "--method", "lsh", "--slots", "64"),
+    ("--recall", "0.6", "--method", "lsh"),
+    ("--sketch", "simhash"),
+    ("--sketch", "simhash", "--features", "word", "--distance", "10", "--threshold", "0.4"),
+    *(("--measure", name, "--threshold", "0.6") for name in ("chunk-union", "chunk-longest", "lcs")),
+    ("--measure", "chunk-union", "--matching", "information"),
+    *(("--keep", policy) for policy in ("max:year", "min:year", "order:lang=de,en", "none")),
+    ("--keep", "max:year", "--keep", "first"),
+    ("--only-contained", "0.9"),
+    ("--lose", "0"),
+    ("--lose", "0.1", "--threshold", "0.5"),
+    ("--count",),
+    ("--count", "--sources", "lang"),
+    ("--kinds",),
+    ("--across", "lang"),
+    ("--by", "lang"),
+    ("--write-removed",),
+    ("--mask", "[0-9]+"),
+    ("--ignore-numbers",),
+    ("--stop-words", "en"),
+    ("--tokenizer", "code"),
+    ("--ignore-common", "0.1"),
+    ("--ignore-common", "0.1", "--measure", "vocabulary"),
+)
+"""Options whose results are not looked at as a whole."""
+NOT_OF_GROUP = {"--only-contained", "--lose", "--write-removed", "--shard-size"}
+
+
+def cases() -> Iterator[Case]:
+    for name in INPUTS:
+        yield Case(name, READING.get(name, ()), 3 if name in PARTLY else 0)
+        yield Case(name, (*READING.get(name, ()), "--threshold", "0.4"), 3 if name in PARTLY else 0)
+    for status, every in ((0, SEEN), (3, PARTS)):
+        for options in every:
+            yield Case("jsonl", options, status)
+            if not NOT_OF_GROUP & set(options):
+                yield Case("jsonl", options, status, "group")
+    for name in ("csv", "parquet", "arrow", "texts", "several", "nested"):
+        for options in (
+            ("--keep", "first"),
+            ("--method", "lsh"),
+            ("--groups", "components", "--threshold", "0.5"),
+        ):
+            yield Case(name, (*READING.get(name, ()), *options), 3 if name in PARTLY or "lsh" in options else 0)
+    yield Case("jsonl", ("--shard-size", "3kB"))
+    yield Case("several", ("--shard-size", "3kB"))
+    yield Case("without ids", ("--annotate",), 3)
+    yield Case("without ids", ("--annotate", "--count"), 3)
+
+
+CASES = list(cases())
+
+
+def verdict(folder: Path, *inputs: Path) -> tuple[int, str]:
+    """The exit status of the verifier, and its lines."""
+    with redirect_stdout(io.StringIO()) as printed:
+        status = verifier.main([str(folder), *map(str, inputs)])
+    return status, printed.getvalue()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_an_honest_result_is_not_accused(case: Case, tmp_path: Path) -> None:
+    status, lines = verdict(made(case, tmp_path))
+    assert status == case.status, lines
+
+
+AGAINST = (
+    (0, ()),
+    (0, ("--threshold", "0.4")),
+    (0, ("--groups", "components", "--threshold", "0.5")),
+    (0, ("--groups", "complete", "--threshold", "0.4")),
+    *((0, ("--measure", "containment", "--held", side)) for side in ("new-in-old", "old-in-new", "either")),
+    (0, ("--measure", "overlap")),
+    (0, ("--empty", "one")),
+    (0, ("--within", "lang")),
+    (3, ("--across", "lang")),
+    (3, ("--no-self",)),
+    (3, ("--keep", "none")),
+    (3, ("--method", "lsh")),
+)
+
+
+@pytest.mark.parametrize(("expected", "options"), AGAINST, ids=[" ".join(options) for _, options in AGAINST])
+def test_results_against_a_reference_set_with_the_same_ids(
+    expected: int, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    rows = documents()
+    old = written(tmp_path / "old.jsonl", in_json(rows[:20]))
+    new = written(tmp_path / "new.jsonl", in_json([{**row, "id": f"d{n:02}"} for n, row in enumerate(rows[10:])]))
+    for command in ("dedup", "group"):
+        out = tmp_path / command
+        assert quiet(command, new, "--against", old, "-o", out, *options) == 0
+        status, lines = verdict(out)
+        assert status == expected, lines
+
+
+def test_results_made_of_results_and_of_fingerprints(tmp_path: Path) -> None:
+    rows = documents()
+    new = written(tmp_path / "new.jsonl", in_json(rows[10:]))
+    path = written(tmp_path / "rows.jsonl", in_json(rows))
+    commands = (
+        (0, "plain", ("dedup", path)),
+        (3, "stricter", ("regroup", tmp_path / "plain", "--threshold", "0.9")),
+        (3, "final", ("apply", tmp_path / "plain")),
+        (None, "saved/one", ("fingerprint", path)),
+        (0, "merged", ("merge", tmp_path / "saved")),
+        (3, "part", ("part", path, "--of", tmp_path / "merged")),
+        (3, "passages", ("passages", path, "--length", "10")),
+        (3, "clean", ("decontaminate", path, "--against", path)),
+        (3, "day", ("dedup", new, "--against", tmp_path / "saved", "--update", tmp_path / "saved")),
+        (0, "named", ("merge", tmp_path / "saved", "--name-groups")),
+        (3, "next day", ("dedup", new, "--against", tmp_path / "saved")),
+        (3, "reported", ("group", new, "--against", tmp_path / "saved")),
+    )
+    for expected, name, words in commands:
+        assert quiet(*words, "-o", tmp_path / name) == 0, name
+        if expected is not None:
+            status, lines = verdict(tmp_path / name)
+            assert status == expected, (name, lines)
+        if name in ("part", "passages", "clean"):
+            assert "output of neardup" in lines
+
+
+def test_results_of_documents_in_memory_and_of_moved_inputs(tmp_path: Path) -> None:
+    rows = documents()
+    nd.find([row["text"] for row in rows]).save(tmp_path / "list")
+    nd.find(pa.Table.from_pylist(rows), threshold=0.5, measure="overlap").save(tmp_path / "table")
+    for name in ("list", "table"):
+        status, lines = verdict(tmp_path / name)
+        assert status == 3, lines
+    paths = [
+        written(tmp_path / folder / "rows.jsonl", in_json(part))
+        for folder, part in (("a", rows[:20]), ("b", rows[20:]))
+    ]
+    assert quiet("dedup", *paths, "-o", tmp_path / "out") == 0
+    shutil.move(tmp_path / "a", tmp_path / "x")
+    shutil.move(tmp_path / "b", tmp_path / "a")
+    assert verdict(tmp_path / "out")[0] == 3
+    status, lines = verdict(tmp_path / "out", tmp_path / "x", tmp_path / "a")
+    assert status == 0, lines
+
+
+def test_other_inputs(tmp_path: Path) -> None:
+    """Ids that a column repeats; ids of both inputs of different types; tables among texts."""
+    rows = documents()
+    twice = written(tmp_path / "twice.jsonl", in_json([{**row, "id": "x"} for row in rows]))
+    several = written(tmp_path / "other" / "rows.jsonl", in_json(rows[5:25]))
+    [mixed] = texts(tmp_path / "mixed")
+    written(mixed / "rows.jsonl", in_json(rows))
+    runs = (
+        (0, "twice", ("dedup", twice)),
+        (0, "both", ("dedup", twice, several)),
+        (0, "shards", ("dedup", twice, several, "--shard-size", "4kB")),
+        (0, "numbers", ("dedup", several, "--against", *numbered(tmp_path, range(100)))),
+        (3, "of two kinds", ("dedup", mixed)),
+    )
+    for expected, name, words in runs:
+        assert quiet(*words, "-o", tmp_path / name) == 0, name
+        status, lines = verdict(tmp_path / name)
+        assert status == expected, (name, lines)
+
+
+def test_there_are_as_many_results_as_the_verifier_promises() -> None:
+    assert len(CASES) + 2 * len(AGAINST) >= 150
