@@ -82,7 +82,7 @@ def _codes(ranges):
 def folded(char):
     """Return NFKC_Casefold of a character (DerivedNormalizationProps.txt)."""
     after = unicodedata.normalize("NFKC", char).casefold()
-    after = "".join(c for c in after if ord(c) not in _codes(IGNORABLE) and c != TATWEEL)
+    after = "".join(c for c in after if ord(c) not in _codes(IGNORABLE))
     return char if after == char else "".join(map(folded, after))
 
 
@@ -103,7 +103,7 @@ def is_known(char):
 
 def units_of(text, unit):
     """Return the tokens of a text, or its characters with white space collapsed (docs/explanation/measures.md)."""
-    text = unicodedata.normalize("NFC", "".join(map(folded, text)))
+    text = unicodedata.normalize("NFC", "".join(map(folded, text)).replace(TATWEEL, ""))
     if unit == "char":
         return tuple(" ".join(text.split()))
     tokens, state = [], "none"
@@ -333,7 +333,8 @@ class Verifier:
             raise UnreadError(f"{type(error).__name__}: {error!s:.150}") from error
         if digest not in (None, digest_of(data)):
             raise UnreadError("it is not the file that was read: it has another digest")
-        equal(f"places, size of {place['name']!r}", place["size"], len(data))
+        versions = [place.get(name) for name in ("etag", "version", "modified")]  # those of URLs
+        equal(f"places, {place['name']!r}", [place["size"] or 0, *versions], [len(data), None, None, None])
         return path, content
 
     def _decoded(self, name, data):
@@ -887,6 +888,15 @@ class Verifier:
             result["kinds"] = {kind: kinds[kind] for kind in self.run["kinds"]}
         if self.run["choice"]["method"] == "exact" and not self.thinned:
             stored = f"exact: every pair at {self.words} {self.set['threshold']:g} or above is found"
+            aside, counts = (
+                self.run["not_judged"]["files_left_aside"],
+                (self.counts, self.run["counts_against"] or {}),
+            )
+            unread = sum(count.get("rejected", 0) for count in counts)
+            lacks = (aside, f"w{'as' if aside == 1 else 'ere'} not looked at"), (unread, "could not be read")
+            stored += "".join(
+                f"; {n:,} row{'s' * (n != 1)} or file{'s' * (n != 1)} {why}" for n, why in lacks if n
+            )
             sure = {"estimated": 1.0, "low": 1.0, "high": 1.0}, {"estimated": 0.0, "low": 0, "high": 0}
             result["recall"] = {"planned": 1.0, "at_threshold": 1.0, "at_least": False, "statement": stored}
             result["recall"] |= {"predicted": sure[0], "missed": sure[1]}

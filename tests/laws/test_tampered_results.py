@@ -259,6 +259,10 @@ def of_tables() -> Tamperings:
         for what, change in ROWS.items():
             if name != "places":
                 yield "plain", f"{name}: {what}", table(name, change)
+
+
+def of_accounts() -> Tamperings:
+    """Yield those with run.json."""
     counts = (
         "read rejected empty short null invalid_utf8 exact_copies not_judged different candidates verified capped"
     )

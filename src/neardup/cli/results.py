@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from neardup.run.records import Group, Id, Looked
 
 
-ALL_RIGHT = "no difference: all tables, kept rows and counts were derived again"
+ALL_RIGHT = "no difference: tables, kept rows and counts were derived again"
 _BEGINNING = 300
 """Characters of the text to show."""
 
