@@ -263,6 +263,14 @@ def test_cells_of_open_sheets(cell: str, text: str) -> None:
     assert [line.strip() for line in extract(made, "a.ods").splitlines()] == ["Stock", text]
 
 
+def test_comments_in_open_sheets_have_their_cells() -> None:
+    note = "<office:annotation><dc:creator>Ann</dc:creator><text:p>dear</text:p></office:annotation>"
+    cells = f'<table:table-cell table:number-columns-repeated="2"/><table:table-cell>{note}</table:table-cell>'
+    empty = '<table:table-row table:number-rows-repeated="4"/>'
+    sheet = f'<table:table table:name="a">{empty}<table:table-row>{cells}</table:table-row></table:table>'
+    assert extract(odf("spreadsheet", sheet), "a.ods") == "a\nComment on C5, Ann: dear"
+
+
 def test_hidden_sheets_slides_and_sections_and_sheets_without_cells() -> None:
     styles = (
         '<style:style style:name="h"><style:table-properties table:display="false"/></style:style>'

@@ -12,6 +12,7 @@ from neardup.errors import InputError
 from neardup.io.formats import content as contents
 from neardup.io.formats.drawings import SEPARATOR, shortest
 from neardup.io.formats.package import Handlers, Package, Text, read_package
+from neardup.io.formats.workbook import column_letters
 
 _CONTENT, _STYLES, _META, _MANIFEST = "content.xml", "styles.xml", "meta.xml", "META-INF/manifest.xml"
 _PARAGRAPHS = {
@@ -210,6 +211,7 @@ class _Body(_Words):
         self._tables: list[tuple[list[str], int]] = []
         self._cell: dict[str, str] = {}
         self._repeated = 1  # rows
+        self._line = 0  # number of the row
 
     def has_text(self, text: str) -> bool:
         """Return whether the text has more than names of sheets."""
@@ -248,7 +250,7 @@ class _Body(_Words):
 
     def characters(self, text: str) -> None:
         if self._is_author:
-            self._author += text
+            self._author += text if len(self._author) < contents.VALUE_CHARACTERS else ""
         else:
             super().characters(text)
 
@@ -283,6 +285,7 @@ class _Body(_Words):
             is_hidden = self._styles.get(named.get("table:style-name", ""), False)
             name = f"{named.get('table:name', '')}{' (hidden)' if is_hidden else ''}"
             self._names.append(name)
+            self._line = 0
             self._texts[0].add("\n")
             self._texts[0].line(name)
 
@@ -321,13 +324,16 @@ class _Body(_Words):
                 self._target().end_line()
                 self._target().add(f"{line}\n")
         self._row, self._gap = [], 0
+        self._line += self._repeated
 
     def _end_comment(self, text: str) -> None:
         author = self._author.strip()
         if self._kind == "text":
             self.package.unread.append(("comments", f"{author}\n{text}".encode("utf-8", "replace")))
         else:
-            self._comments.append(f"Comment, {author}: {text}" if author else f"Comment: {text}")
+            place = f"{column_letters(len(self._row) + self._gap + 1)}{self._line + 1}"
+            where = f" on {place}" if self._kind == "spreadsheet" else ""
+            self._comments.append(f"Comment{where}, {author}: {text}" if author else f"Comment{where}: {text}")
 
     def _write_comments(self) -> None:
         for comment in self._comments:

@@ -176,6 +176,7 @@ class Package:
         self.drawn: dict[str, str] = {}
         """The texts of the charts and diagrams read so far, by their parts."""
         self._apart: dict[str, Text] = {}
+        self._relations: dict[str, dict[str, Relation]] = {}
         self._digests: dict[str, bytes] = {}
         self._embedded: dict[str, tuple[str, int, str]] = {}
 
@@ -244,12 +245,15 @@ class Package:
 
         Relations to parts that are missing are left out.
         """
-        folder, base = posixpath.split(name)
-        described = posixpath.join(folder, "_rels", f"{base}.rels")
-        reader = _Relations(folder)
-        if described in self:
-            self.parse(described, reader)
-        return {id: one for id, one in reader.relations.items() if one.is_external or one.target in self}
+        if name not in self._relations:
+            folder, base = posixpath.split(name)
+            described = posixpath.join(folder, "_rels", f"{base}.rels")
+            reader = _Relations(folder)
+            if described in self:
+                self.parse(described, reader)
+            known = {id: one for id, one in reader.relations.items() if one.is_external or one.target in self}
+            self._relations[name] = known
+        return self._relations[name]
 
     def related(self, name: str, *kinds: str) -> Iterator[str]:
         """Yield the parts to which a part has relations of certain kinds, in the order of the relations."""

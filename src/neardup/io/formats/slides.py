@@ -117,7 +117,7 @@ class _Comments(Shapes):
     def start(self, tag: str, attributes: Mapping[str, str]) -> bool | None:
         """Handle the start of an element."""
         if tag in _COMMENTS:
-            author = self._people.get(attributes.get("authorId", ""), "")
+            author = self._people.get(attributes.get("authorId", ""), "").strip()
             self.text.end_line()
             self.text.add(f"Comment, {author}: " if author else "Comment: ")
         elif tag == "p:text":

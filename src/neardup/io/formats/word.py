@@ -97,7 +97,7 @@ class _Field:
         self.has_result = bool(instruction)
 
     def is_of_page(self) -> bool:
-        """Return whether the result depends on the page."""
+        """Return whether a result has begun that depends on the page."""
         words = self.instruction.split(maxsplit=1)
         return self.has_result and bool(words) and words[0].upper() in _PAGE_FIELDS
 
@@ -114,6 +114,7 @@ class _Words(Handlers):
         self._runs: list[bool] = []  # for each open run, whether it is hidden
         self._properties = 0  # depth within properties of paragraphs, whose elements are no content
         self._fields: list[_Field] = []
+        self._page_fields = 0  # open results that depend on the page
         self._is_instruction = False
         self._form: list[str] = []  # the values of an open check box or list of a form
 
@@ -170,7 +171,7 @@ class _Words(Handlers):
         elif tag == "w:instrText":
             self._is_instruction = False
         elif tag == "w:fldSimple" and self._fields:
-            self._fields.pop()
+            self._page_fields -= self._fields.pop().is_of_page()
         elif tag == "w:checkBox":
             self._add("☒" if self._form and self._form[-1] not in ("0", "false", "off") else "☐")
         elif tag == "w:ddList" and self._form:
@@ -179,8 +180,9 @@ class _Words(Handlers):
                 self._add(entries[int(chosen[1:])])
 
     def characters(self, text: str) -> None:
-        if self._is_instruction and self._fields:
-            self._fields[-1].instruction += text[: contents.VALUE_CHARACTERS]
+        if self._is_instruction and self._fields and not self._fields[-1].has_result:
+            if len(self._fields[-1].instruction) < contents.VALUE_CHARACTERS:
+                self._fields[-1].instruction += text[: contents.VALUE_CHARACTERS]
         elif self._inside:
             self._add(text)
 
@@ -199,14 +201,17 @@ class _Words(Handlers):
         """Follow a field: its instruction is not text, and the number of a page is none of the document."""
         if tag == "w:fldSimple":
             self._fields.append(_Field(self._package.attribute(attributes, "w:instr")))
+            self._page_fields += self._fields[-1].is_of_page()
         elif tag == "w:instrText":
             self._is_instruction = True
         elif (kind := self._package.attribute(attributes, "w:fldCharType")) == "begin":
             self._fields.append(_Field())
         elif kind == "separate" and self._fields:
+            self._page_fields -= self._fields[-1].is_of_page()
             self._fields[-1].has_result = True
+            self._page_fields += self._fields[-1].is_of_page()
         elif kind == "end" and self._fields:
-            self._fields.pop()
+            self._page_fields -= self._fields.pop().is_of_page()
 
     def _show(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Write the text of symbols, form fields, word art, charts and diagrams."""
@@ -250,7 +255,7 @@ class _Words(Handlers):
         self._target().end_line()
 
     def _add(self, text: str) -> None:
-        if not any(field.is_of_page() for field in self._fields):
+        if not self._page_fields:
             self._target().add(text)
 
 

@@ -229,7 +229,7 @@ class _Sheet(Handlers):
         self._column = 0  # of the last cell of the row
         self._written = 0  # cells of the row in the text, with the empty ones before them
         self._cell: Mapping[str, str] = {}
-        self._pieces: dict[str, str] = {}  # the texts in the open cell by element: x:v, x:f, x:t
+        self._pieces: dict[str, list[str]] = {}  # the texts in the open cell by element: x:v, x:f, x:t
         self._open: str | None = None
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> bool | None:
@@ -237,14 +237,14 @@ class _Sheet(Handlers):
             self._cell, self._pieces = attributes, {}
         elif tag in ("x:v", "x:f", "x:t") or tag in _PRINTED:
             self._open = tag
-            self._pieces.setdefault(tag, "")
+            self._pieces.setdefault(tag, [])
         elif tag == "x:row":
             self._column = self._written = 0
         return tag == "x:rPh"
 
     def characters(self, text: str) -> None:
         if self._open:
-            self._pieces[self._open] += text
+            self._pieces[self._open].append(text)
 
     def end(self, tag: str) -> None:
         self._open = None
@@ -253,13 +253,13 @@ class _Sheet(Handlers):
         elif tag == "x:row":
             self.text.end_line()
         elif tag in _PRINTED:
-            self.printed.append(_PRINT_CODE.sub(" ", self._pieces.pop(tag, "")))
+            self.printed.append(_PRINT_CODE.sub(" ", "".join(self._pieces.pop(tag, ()))))
 
     def _end_cell(self) -> None:
         place = self._cell.get("r", "")
         self._column = column_number(place) or self._column + 1
-        if (formula := self._pieces.get("x:f")) is not None:
-            self.formulas.append(f"{place}={formula}")
+        if "x:f" in self._pieces:
+            self.formulas.append(f"{place}={self._text('x:f')}")
         value = self._value()
         if not value:
             return
@@ -268,15 +268,17 @@ class _Sheet(Handlers):
         self._written = max(self._column, self._written + 1)
         self.text.add(value)
 
+    def _text(self, tag: str) -> str:
+        return "".join(self._pieces.get(tag, ()))
+
     def _value(self) -> str:
         """Return the value of the cell that ends, as people write it."""
-        kind, stored = self._cell.get("t", "n"), self._pieces.get("x:v", "")
+        kind, stored = self._cell.get("t", "n"), self._text("x:v")
         if kind == "inlineStr":
-            return unescaped(self._pieces.get("x:t", ""))
+            return unescaped(self._text("x:t"))
         if not stored:
             # the formula is all that a file without results holds
-            formula = self._pieces.get("x:f")
-            return "" if formula is None or kind == "str" else f"={formula}"
+            return f"={self._text('x:f')}" if "x:f" in self._pieces and kind != "str" else ""
         if kind == "s":
             number = int(stored) if stored.strip().isdecimal() else -1
             return self._strings[number] if 0 <= number < len(self._strings) else ""
@@ -296,6 +298,19 @@ class _Sheet(Handlers):
             except (ValueError, OverflowError):  # no number
                 return stored
         return shortest(stored)
+
+
+def column_letters(number: int) -> str:
+    """Return the letters of a column by its number, from 1.
+
+    >>> column_letters(1), column_letters(28)
+    ('A', 'AB')
+    """
+    letters = ""
+    while number > 0:
+        number, letter = divmod(number - 1, 26)
+        letters = chr(65 + letter) + letters
+    return letters
 
 
 def column_number(place: str) -> int:
@@ -352,7 +367,7 @@ class _Comments(Handlers):
         if tag == "x:author":
             self._authors.append("".join(self._pieces))
         elif tag in ("x:comment", "tc:threadedComment"):
-            who = f", {self._author}" if self._author else ""
+            who = f", {self._author.strip()}" if self._author.strip() else ""
             self._text.line(f"Comment on {self._place}{who}: {unescaped(''.join(self._pieces))}")
         if tag in ("x:author", "x:comment", "tc:threadedComment"):
             self._pieces = []
