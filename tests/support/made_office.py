@@ -115,6 +115,7 @@ _ODF = "urn:oasis:names:tc:opendocument:xmlns:"
 _ODF_SPACES = " ".join(
     [
         *(f'xmlns:{name}="{_ODF}{name}:1.0"' for name in ("office", "text", "table", "style", "presentation")),
+        f'xmlns:svg="{_ODF}svg-compatible:1.0"',
         f'xmlns:draw="{_ODF}drawing:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"',
         'xmlns:dc="http://purl.org/dc/elements/1.1/"',
     ]

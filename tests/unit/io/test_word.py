@@ -152,7 +152,7 @@ def test_text_that_is_not_in_the_text_is_named_and_told_from_another(kind: str) 
         ("image", "images"),
         ("oleObject", "embedded objects"),
         ("aFChunk", "embedded documents"),
-        ("video", "sounds and videos"),
+        ("video", "videos and sounds"),
         ("vbaProject", "macros"),
         ("control", "form controls"),
     ],

@@ -11,7 +11,7 @@ from neardup.io.formats.web import read_html
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document")
-_UNREAD = {"image": "images", "audio": "sounds and videos", "video": "sounds and videos"}
+_UNREAD = {"image": "images", "audio": "videos and sounds", "video": "videos and sounds"}
 
 
 def read_epub(data: bytes) -> contents.Content:

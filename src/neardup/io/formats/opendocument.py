@@ -43,7 +43,7 @@ _SKIPPED = {
         "office:font-face-decls",
     ),
 }
-_UNREAD = {"draw:image": "images", "draw:object-ole": "embedded objects", "draw:plugin": "sounds and videos"}
+_UNREAD = {"draw:image": "images", "draw:object-ole": "embedded objects", "draw:plugin": "videos and sounds"}
 _VALUES = {
     "float": "office:value",
     "percentage": "office:value",
