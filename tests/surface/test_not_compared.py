@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +108,31 @@ def test_claims_that_differ_only_in_the_values_of_a_form_all_stay(run: Run, tmp_
     assert found.copies.num_rows == 0
     assert sorted(path.name for path in (out / "kept").iterdir()) == ["1.pdf", "2.pdf"]
     assert has_parts(reasons(found)["3.pdf"], "near copy of 1.pdf", "1.000", "not compared: check marks")
+
+
+def test_a_comparison_names_the_parts_that_it_does_not_compare(run: Run, tmp_path: Path) -> None:
+    folder, html = made_in(tmp_path / "in", PAGES), tmp_path / "page.html"
+    a, c = folder / "a.html", folder / "c.html"
+    said = run("compare", a, c)
+    assert has_parts(said.out, "texts were compared", "different: images", "the same text")
+    assert json.loads(run("compare", a, c, "--json").out)["not_compared"] == ["images"]
+    assert "images" not in run("compare", a, folder / "b.html").out
+    assert run("compare", a, c, "--html", html).status == 0
+    assert "different: images" in html.read_text(encoding="utf-8")
+    assert nd.compare(a, c).difference.endswith(OTHER_IMAGES)
+
+    assert run("dedup", folder, "-o", tmp_path / "out").status == 0
+    assert "different: images" in run("compare", tmp_path / "out", "a.html", "c.html").out
+    assert "different: images" not in run("compare", tmp_path / "out", "a.html", "b.html").out
+    assert run("report", tmp_path / "out", "-o", tmp_path / "report.html").status == 0
+    assert "different: images" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_summary_names_the_parts_that_go_without_having_been_compared(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    said = run("dedup", made_in(tmp_path / "in", PAGES), "-o", out, "--keep", "first")
+    (lost,) = (line for line in said.out.splitlines() if line.startswith("text lost"))
+    assert has_parts(lost, "not compared", "images of 1 document")
+    assert json.loads((out / "run.json").read_text())["lost"]["unread"] == {"images": 1}
+    assert nd.load(out).run.lost.unread == {"images": 1}
+    assert nd.find(tmp_path / "in", keep="none").run.lost.unread == {"images": 3}

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from shutil import get_terminal_size
@@ -22,6 +22,8 @@ from neardup.cli.options.on_samples import CompareOptions, ExplainOptions
 from neardup.cli.output import WIDTH, unbroken
 from neardup.display import printable
 from neardup.errors import InputError, OutputError, SettingError
+from neardup.io.attachments import differing
+from neardup.io.formats.content import Content
 from neardup.io.names import url_in
 from neardup.io.place import DatabaseURL, Place, is_url, place_of
 from neardup.settings import as_compared
@@ -57,12 +59,13 @@ def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
 
     given = as_compared(options.settings.checked().as_dict())
     stored = {name: value for name, value in pair.settings.items() if name not in given_here(options.explicit)}
-    return compared(
+    comparison = compared(
         *pair.texts,
         min_chunk=options.min_chunk,
         **{**given, **stored},
         ignore=base_texts(options.ignore),
     )
+    return replace(comparison, not_compared=pair.not_compared)
 
 
 def _show(comparison: Comparison, pair: TwoTexts, options: CompareOptions) -> None:
@@ -108,6 +111,7 @@ class TwoTexts:
     settings: dict[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     described: dict[str, Any] = field(default_factory=dict)
+    not_compared: tuple[str, ...] = ()
 
 
 MOST_DIGITS = 18
@@ -137,8 +141,9 @@ def pair_of(options: CompareOptions) -> TwoTexts:
         return _of_collection(place, ids) if place.is_file() else _of_result(place, ids)
     refuse_second_input((options.a, options.b))
     names = (_name_of(options.a), _name_of(options.b))
-    texts = (_text_of(options.a, options), _text_of(options.b, options))
-    return TwoTexts(texts, names, files=tuple(name for name in (options.a, options.b) if name != "-"))
+    a, b = (_content_of(name, options) for name in (options.a, options.b))
+    files = tuple(name for name in (options.a, options.b) if name != "-")
+    return TwoTexts((a.text, b.text), names, files=files, not_compared=differing(a.attachments, b.attachments))
 
 
 def _refuse_other_options(options: CompareOptions) -> None:
@@ -150,7 +155,7 @@ def _refuse_other_options(options: CompareOptions) -> None:
 
 def _of_result(folder: str | Path, ids: tuple[str, str]) -> TwoTexts:
     from neardup.run.findings import load
-    from neardup.run.places import fate, typed_id
+    from neardup.run.places import differing_parts, fate, typed_id
 
     result = load(folder)
     a, b = (typed_id(result, id) for id in ids)
@@ -166,7 +171,8 @@ def _of_result(folder: str | Path, ids: tuple[str, str]) -> TwoTexts:
         for letter, document in zip(("document_a", "document_b"), looked, strict=True)
     }
     files = (str(folder), *(document.path for document in looked))
-    return TwoTexts((looked[0].text, looked[1].text), (str(a), str(b)), tuple(facts), settings, files, described)
+    texts, names = (looked[0].text, looked[1].text), (str(a), str(b))
+    return TwoTexts(texts, names, tuple(facts), settings, files, described, differing_parts(result, a, b))
 
 
 def _stored(result: Found, a: str | int, b: str | int) -> str:
@@ -189,8 +195,8 @@ def _of_collection(path: Place, ids: tuple[str, str]) -> TwoTexts:
     return TwoTexts((a.text, b.text), (a.id, b.id), settings=settings, files=files)
 
 
-def _text_of(name: str, options: CompareOptions) -> str:
-    from neardup.io.readers import read_document, read_stream
+def _content_of(name: str, options: CompareOptions) -> Content:
+    from neardup.io.readers import document_content, read_stream
     from neardup.io.readers.folders import format_of
 
     if name == "-":
@@ -198,7 +204,7 @@ def _text_of(name: str, options: CompareOptions) -> str:
     file, mark, row = name.rpartition("#")
     is_number = bool(mark) and row.isascii() and row.isdecimal() and len(row) <= MOST_DIGITS
     if is_number and not os.path.exists(name) and (url_in(name) is None or format_of(file) != "text"):
-        return _row(file, row, options)
+        return Content(_row(file, row, options))
     if os.path.isfile(os.path.join(name, "run.json")):
         raise InputError(
             f"{display.printable(name)} is a result, and two ids must follow it",
@@ -206,7 +212,7 @@ def _text_of(name: str, options: CompareOptions) -> str:
             "Give both ids",
         )
     with naming(name):
-        return read_document(name, pages=options.settings.pages)
+        return document_content(name, pages=options.settings.pages)
 
 
 def _row(file: str, row: str, options: CompareOptions) -> str:

@@ -1,5 +1,6 @@
 """``neardup.compare``: two documents, each a text or a file."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -7,7 +8,9 @@ from neardup import display
 from neardup.comparison.compare import Comparison, LeftOut
 from neardup.comparison.compare import compare as compare_texts
 from neardup.errors import InputError
-from neardup.io.readers import read_document
+from neardup.io.attachments import differing
+from neardup.io.formats.content import Content
+from neardup.io.readers import document_content
 from neardup.io.readers.discovery import names_among
 
 
@@ -55,5 +58,8 @@ def compare(
             "A str is a text, a pathlib.Path a file",
             f"Give Path({shown!r}) to read the file, or add a space to compare the name itself",
         )
-    one, other = (read_document(document) if isinstance(document, Path) else document for document in (a, b))
-    return compare_texts(one, other, length=length, unit=unit, min_chunk=min_chunk, seconds=seconds, **left_out)
+    one, other = (document_content(given) if isinstance(given, Path) else Content(given) for given in (a, b))
+    compared = compare_texts(
+        one.text, other.text, length=length, unit=unit, min_chunk=min_chunk, seconds=seconds, **left_out
+    )
+    return replace(compared, not_compared=differing(one.attachments, other.attachments))

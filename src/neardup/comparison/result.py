@@ -105,6 +105,7 @@ class ComparisonRecord:
       are left out: they are in no unit, and so in no measure. ``counts_left_out`` are, for a and b, the places of
       each mask, then the numbers and the stop words.
     - ``caps``: sentences about matchings that were not completed; nearly always empty.
+    - ``not_compared``: the kinds of parts beside the text in which two files differ, such as images, attachments.
     """
 
     settings: dict[str, Any]
@@ -122,6 +123,7 @@ class ComparisonRecord:
     left_out_a: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
     left_out_b: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
     counts_left_out: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    not_compared: tuple[str, ...] = ()
 
     @property
     def ignores(self) -> bool:
@@ -159,8 +161,9 @@ class ComparisonRecord:
     @property
     def difference(self) -> str:
         """The kind of the difference and its counts, for example "numbers only: 2 of 14 numbers differ"."""
-        name = self._kind.name
-        return f"{name}: {sentence(self._kind)}" if name else sentence(self._kind)
+        name, others = self._kind.name, ", ".join(self.not_compared)
+        beside = f"; not compared: {others}, which differ" if others else ""
+        return (f"{name}: " if name else "") + sentence(self._kind) + beside
 
     @cached_property
     def _kind(self) -> Kind:
@@ -205,6 +208,7 @@ class ComparisonRecord:
             "proven": self.proven,
             "kind": self.kind,
             "difference": self.difference,
+            "not_compared": list(self.not_compared),
             "evidence": {
                 "spans_a": self.a.spans.tolist(),
                 "spans_b": self.b.spans.tolist(),

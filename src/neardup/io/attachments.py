@@ -4,6 +4,7 @@ They are part of the identity of the document. They are held by row, and rows wi
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -127,6 +128,19 @@ def lacking_places(rows: Int64s, heads: Int64s, carried: Carried) -> Int64s:
     return np.union1d(np.array(found, np.int64), np.flatnonzero(in_samples(rows, carried) & (rows != heads)))
 
 
+def lost_unread(groups: Sequence[Any], kept: Sequence[bool], carried: Carried) -> dict[str, int]:
+    """Return for each kind of unread parts how many members go with parts that no member of their group keeps.
+
+    ``groups`` and ``kept`` are those of each member, ``carried`` the parts by the places of the members.
+    """
+    there = {
+        (groups[place], one.name, one.sha256) for place, parts in carried.items() if kept[place] for one in parts
+    }
+    gone = ((groups[place], unread_of(parts)) for place, parts in carried.items() if not kept[place])
+    kinds = (one.name for group, parts in gone for one in parts if (group, one.name, one.sha256) not in there)
+    return dict(sorted(Counter(kinds).items()))
+
+
 def differences(rows: Int64s, heads: Int64s, labels: Any, carried: Carried) -> Iterator[tuple[int, str]]:
     """Yield (place, sentence) where a row or its head has attachments, or unread parts that differ.
 
@@ -170,6 +184,20 @@ def _names(parts: Sequence[Attachment]) -> str:
 
 def _sample_in_words(found: Sequence[Attachment]) -> str:
     return f"shares its name with {_names([one for one in found if one.sha256 == BESIDE])}"
+
+
+def differing(own: Sequence[Attachment], other: Sequence[Attachment]) -> tuple[str, ...]:
+    """Return the kinds of parts beside their text in which two documents differ, attachments included."""
+    attachments = ("attachments",) * (own_of(own) != own_of(other))
+    return (*attachments, *not_compared(own, other))
+
+
+def differing_in(table: pa.Table, a: int, b: int) -> tuple[str, ...]:
+    """Return the same of two rows of a stored table; nothing if it lacks the column."""
+    if ATTACHMENTS not in table.column_names or min(a, b) < 0:
+        return ()
+    parts = stored(table.select([ATTACHMENTS]).take(pa.array([a, b])))
+    return differing(parts.get(0, ()), parts.get(1, ()))
 
 
 def kinds_not_compared(a: Int64s, b: Int64s, carried: Carried) -> pa.Array:

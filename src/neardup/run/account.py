@@ -1,7 +1,6 @@
 """The account of a run, ``run.json``: one record that is written, read and checked.
 
-The texts below the fields are in docs/reference/files.md (``scripts/docs`` copies them). A field with a default is
-left out of ``run.json`` while it has that default.
+``scripts/docs`` copies the texts below fields to docs/reference/files.md. A field with its default is left out.
 """
 
 from typing import Annotated, Any, Literal
@@ -169,6 +168,8 @@ class Lost(_Record):
     """how many of these shingles are lost"""
     most: list[LostMost]
     """the ten documents that lose most, with the columns of `groups.parquet`"""
+    unread: dict[str, Count] = msgspec.field(default_factory=dict)
+    """removed documents by kind of [parts](formats.md#parts-that-are-not-compared) that none that stays has"""
 
 
 class ChoiceAccount(_Record):

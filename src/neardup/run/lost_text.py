@@ -1,7 +1,7 @@
 """The text that removed documents take with them: the columns of the table of groups, and the totals."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from neardup.display import counted, number, percent, printable
 from neardup.group.decisions import Decisions
+from neardup.io.attachments import lost_unread, stored
 from neardup.run.account import Lost, LostMost, RunAccount
 from neardup.run.records import MemberLost
 from neardup.tables import Int64s
@@ -62,6 +63,7 @@ def lost_counts(groups: pa.Table) -> Lost:
     lost = losing["lost_shingles"].to_numpy()
     order = np.argsort(-lost, kind="stable")[:LISTED]
     most = losing.select(["id", "group", *COLUMNS]).take(pa.array(order)).to_pylist()
+    unread = lost_unread(groups["group"].to_pylist(), groups["kept"].to_pylist(), stored(groups))
     return Lost(
         removed=removed.num_rows,
         losing=losing.num_rows,
@@ -69,6 +71,7 @@ def lost_counts(groups: pa.Table) -> Lost:
         shingles=pc.sum(known["shingles"]).as_py() or 0,
         lost=int(lost.sum()),
         most=[LostMost(**row) for row in most],
+        unread=unread,
     )
 
 
@@ -94,7 +97,8 @@ class LostText:
 
     Of the ``removed`` documents ``losing`` ones lose text; of ``unknown`` ones that is not known. Of the others
     that are not exact copies of documents that stay, ``shingles`` is the total, and ``lost`` is the number that is
-    in no document of their group that stays.
+    in no document of their group that stays. ``unread`` are the removed documents with other parts that no
+    document that stays has, by the kind of the part; these are not compared.
     """
 
     removed: int
@@ -102,11 +106,12 @@ class LostText:
     unknown: int
     shingles: int
     lost: int
+    unread: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, lost: Lost) -> "LostText":
         """The totals of an account."""
-        return cls(lost.removed, lost.losing, lost.unknown, lost.shingles, lost.lost)
+        return cls(lost.removed, lost.losing, lost.unknown, lost.shingles, lost.lost, lost.unread)
 
     @property
     def share(self) -> float:
@@ -125,6 +130,12 @@ class LostText:
             f"shingles ({percent(self.lost, self.shingles)}){unknown}"
         )
 
+    @property
+    def beside(self) -> str:
+        """The parts of removed documents beside their text that no document that stays has; "" without any."""
+        kinds = [f"{kind} of {counted(count, 'document')}" for kind, count in self.unread.items()]
+        return f"; not compared, and in no document that stays: {', '.join(kinds)}" if kinds else ""
+
 
 def lost_text(result: Accounted) -> LostText:
     """The total of the text that is lost by a result: that of a run, or ``found.at(threshold)`` of a sample.
@@ -137,10 +148,10 @@ def lost_text(result: Accounted) -> LostText:
 
 def shown(lost: Lost) -> str:
     """The totals in a sentence, with the document that loses most."""
-    totals = str(LostText.of(lost))
+    totals, beside = str(LostText.of(lost)), LostText.of(lost).beside
     if not lost.most:
-        return totals
+        return totals + beside
     worst = lost.most[0]
     passage = "" if worst.lost_passage is None else f", for example “{printable(worst.lost_passage)}”"
     which = f"; most: {printable(worst.id)}, " if lost.losing > 1 else ": "
-    return f"{totals}{which}{number(worst.lost_shingles)} of {number(worst.shingles or 0)}{passage}"
+    return f"{totals}{which}{number(worst.lost_shingles)} of {number(worst.shingles or 0)}{passage}{beside}"

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from neardup.display import counted, printable
 from neardup.errors import InputError
-from neardup.io.attachments import ATTACHMENTS, carried_by
+from neardup.io.attachments import ATTACHMENTS, carried_by, differing_in
 from neardup.io.formats.content import Attachment
 from neardup.io.names import without_password
 from neardup.io.readers import open_sources
@@ -463,6 +463,13 @@ def _is(table: pa.Table, id: Id) -> pa.ChunkedArray:
     if isinstance(id, str) and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return pc.equal(table["id"], pa.scalar(id, kind))
     return pc.equal(pc.cast(table["id"], pa.large_string()), str(id))
+
+
+def differing_parts(result: ResultRecord, a: Id, b: Id) -> tuple[str, ...]:
+    """Return the kinds of parts beside their text in which two documents of pairs or copies differ."""
+    ids = result.ranks["id"]
+    of_a, of_b = (pc.index(ids, pa.scalar(id, ids.type)).as_py() for id in (a, b))
+    return differing_in(result.ranks, of_a, of_b)
 
 
 def typed_id(result: ResultRecord, typed: str) -> Id:

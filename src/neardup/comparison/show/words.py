@@ -156,6 +156,8 @@ def notes_on(record: ComparisonRecord) -> Iterator[str]:
     unit = unit_of(record)
     sizes = {"A": len(record.a), "B": len(record.b)}
     empty = [name for name, size in sizes.items() if not size]
+    if record.not_compared:
+        yield f"Only the texts were compared. Also different: {', '.join(record.not_compared)}."
     if record.a.text == record.b.text:
         yield EQUAL_TEXTS
     elif not empty and same_units(record):

@@ -18,7 +18,7 @@ from neardup.io.readers.ipc import IpcDocuments
 from neardup.io.readers.jsonl import JsonlDocuments
 from neardup.io.readers.parquet import ParquetDocuments
 from neardup.io.readers.sources import Source
-from neardup.io.readers.text_files import TextDocuments, read_document, read_stream
+from neardup.io.readers.text_files import TextDocuments, document_content, read_document, read_stream
 from neardup.settings import ReadingSettings
 
 AUTO = ReadingSettings()
@@ -55,6 +55,7 @@ _OPENED: dict[Format, Callable[[Discovered, int, ReadingSettings], Documents]] =
 __all__ = [
     "choose_columns",
     "choose_reference",
+    "document_content",
     "open_documents",
     "open_files",
     "open_sources",

@@ -14,12 +14,21 @@ import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError
-from neardup.io.attachments import ATTACHMENTS, column_of
+from neardup.io.attachments import ATTACHMENTS, carried_by, column_of
 from neardup.io.containers.addresses import MARK
 from neardup.io.containers.codecs import COMPRESSIONS, unpacked
 from neardup.io.formats import format_of, refuse_size
 from neardup.io.formats.charsets import Charset, charset_of, decoded
-from neardup.io.formats.content import FILE_BYTES, LISTS, METADATA, SECONDS, SECONDS_AGAIN, Attachment, Metadata
+from neardup.io.formats.content import (
+    FILE_BYTES,
+    LISTS,
+    METADATA,
+    SECONDS,
+    SECONDS_AGAIN,
+    Attachment,
+    Content,
+    Metadata,
+)
 from neardup.io.formats.extractor import Extractor
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
 from neardup.io.names import without_query
@@ -349,7 +358,12 @@ def _refuse_other_kinds(name: str, head: bytes) -> None:
 
 
 def read_document(path: str | Path, pages: str = "all") -> str:
-    """Return the text of a file (text, Markdown, HTML, PDF, office, mail) as a run over its folder reads it.
+    """Return the text of the file that ``document_content`` reads."""
+    return document_content(path, pages).text
+
+
+def document_content(path: str | Path, pages: str = "all") -> Content:
+    """Return the text of a file and the parts beside it, as a run over its folder reads it.
 
     ``pages``: all visible text of a web page, or its ``main`` content. ``archive.zip!/name`` is a file in an
     archive, ``inbox.mbox!/1.eml`` the first message of a mailbox. Any other file is plain text, in UTF-8 unless
@@ -357,16 +371,17 @@ def read_document(path: str | Path, pages: str = "all") -> str:
     Raises InputError for a file that is missing or cannot be read, with the reason.
     """
     documents = TextDocuments(str(path), [find_file(path)], pages=pages)
-    for chunk in documents.chunks():
-        rows = chunk.read(["text"])
-        for problem in rows.problems:
-            raise InputError(problem.reason[0].upper() + problem.reason[1:])
-        content: bytes = rows.table.column("text")[0].as_py()
-    return content.decode("utf-8", "replace")
+    (chunk,) = documents.chunks()
+    rows = chunk.read(["text", ATTACHMENTS])
+    for problem in rows.problems:
+        raise InputError(problem.reason[0].upper() + problem.reason[1:])
+    text: bytes = rows.table.column("text")[0].as_py()
+    parts = carried_by(rows.table.column(ATTACHMENTS)).get(0, ())
+    return Content(text.decode("utf-8", "replace"), {}, parts)
 
 
-def read_stream(stream: BinaryIO) -> str:
-    """Return the text of a document without a name: a PDF if its first bytes match, else plain text.
+def read_stream(stream: BinaryIO) -> Content:
+    """Return the content of a document without a name: a PDF if its first bytes match, else plain text.
 
     Raises InputError for a PDF that cannot be read, for binary data, and for more bytes than a file may have.
     """
@@ -374,9 +389,9 @@ def read_stream(stream: BinaryIO) -> str:
     refuse_size(len(data))
     if format_of("", data) == "text":
         refuse_kind(data[:HEAD_BYTES], "")
-        return decoded(data, charset_of(data)).decode("utf-8", "replace")
+        return Content(decoded(data, charset_of(data)).decode("utf-8", "replace"))
     with Extractor() as extractor:
-        return extractor.extract(data, "")
+        return extractor.read(data, "")
 
 
 MOST_BYTES = 1 << 20

@@ -11,6 +11,7 @@ import numpy as np
 from neardup.comparison.kinds import CONTAINED, IDENTICAL, INSERTED, KINDS, MOVED, NUMBERS, QUOTED, STYLE, WORDING
 from neardup.display import counted
 from neardup.errors import NeardupError
+from neardup.io.attachments import differing_in
 from neardup.join.criterion import similarity_of
 from neardup.kernels.shingles import shingle_hashes
 from neardup.measures import MEASURES
@@ -148,7 +149,9 @@ class Differences:
             kind = kind_of(self._reader.reading(head), self._reader.reading(member))
         except (NeardupError, OSError):
             return -1, ""
-        return (-1 if kind.name is None else KINDS.index(kind.name)), described(kind)
+        beside = ", ".join(differing_in(self._documents.table, member, head))
+        words = "; not compared: ".join(filter(None, (described(kind), beside)))
+        return (-1 if kind.name is None else KINDS.index(kind.name)), words
 
 
 _HELD = 500

@@ -30,6 +30,7 @@ from neardup.run import show
 from neardup.run.account import RunAccount
 from neardup.run.exchange import Exported, exported
 from neardup.run.findings import Found
+from neardup.run.places import differing_parts
 from neardup.run.records import Looked, ResultRecord
 from neardup.run.stored_review import older_report
 from neardup.settings import as_compared
@@ -121,7 +122,8 @@ class ResultSubject(DecisionStore):
         from neardup.comparison.compare import compare  # imported late: lists do not wait for its kernels
 
         as_run = as_compared(self.found.run.settings)
-        return compare(a.text, b.text, **{"seconds": SECONDS, **as_run, **how})
+        comparison = compare(a.text, b.text, **{"seconds": SECONDS, **as_run, **how})
+        return replace(comparison, not_compared=differing_parts(self.found, a.id, b.id))
 
     def passages(self, own: Looked, others: Iterable[Looked], length: int) -> tuple[SharedPassages, str]:
         """Return the passages that ``others`` have: a result has no index of all texts."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from neardup.review.report.figures import group_figures, pair_figures
 from neardup.review.report.lists import LISTED, GroupLists, PairLists, ReportDecisions, Some, TextReading, brief
 from neardup.run import show
 from neardup.run.lost_text import LostText
+from neardup.run.places import differing_parts
 from neardup.run.stored_review import as_reviewed, page_state
 from neardup.runtime import installed_version
 from neardup.settings import FIELDS, as_compared
@@ -525,6 +526,8 @@ def _compare(result: Found, shown: ShownPair, texts: tuple[str, str], level: int
     names = tuple(str(id)[:LONGEST_NAME] for id in (shown.chosen.a, shown.chosen.b))
     try:
         comparison = compare(*texts, **as_compared(settings), seconds=SECONDS)
+        beside = differing_parts(result, shown.chosen.a, shown.chosen.b)
+        comparison = replace(comparison, not_compared=beside)
     except LimitError as error:
         shown.missing = f"{error.given}."
         return
