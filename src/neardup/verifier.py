@@ -64,6 +64,9 @@ CONNECTORS, TATWEEL = "_\u203f\u2040\u2054", "\u0640"  # which do not count at t
 UNSEEN, GONE = object(), "nothing"  # a value that is not derived, and one that is not there
 
 
+URL_STATES = "states of files at URLs: copies were read"
+
+
 class DifferenceError(Exception):
     """The result disagrees with its documents."""
 
@@ -334,6 +337,9 @@ class Verifier:
         if digest not in (None, digest_of(data)):
             raise UnreadError("it is not the file that was read: it has another digest")
         versions = [place.get(name) for name in ("etag", "version", "modified")]  # those of URLs
+        if "://" in place["path"]:  # a copy has none
+            self.unseen[URL_STATES] += any(versions)
+            versions = [None, None, None]
         equal(f"places, {place['name']!r}", [place["size"] or 0, *versions], [len(data), None, None, None])
         return path, content
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -62,6 +63,51 @@ def test_a_run_that_is_killed_while_it_uploads(
     assert UNFINISHED not in names_at(out)
     assert nd.load(out).run.counts.removed == 2
     assert run("verify", out).status == 0
+
+
+BIG = [{"id": f"d{number}", "text": random.Random(number).randbytes(8000).hex()} for number in range(1500)]
+"""Rows whose kept file has more than one part of a multipart upload: 24 MB."""
+
+
+@pytest.mark.parametrize("options", [(), ("--resume",)])
+def test_a_run_that_is_killed_amid_an_upload_of_several_parts(
+    options: tuple[str, ...], relay: storage_servers.Relay, run: Run, tmp_path: Path
+) -> None:
+    given, out = write_rows(tmp_path / "in.jsonl", BIG), f"s3://box/{tmp_path.name}/out"
+    relay.delayed = re.compile(r"PUT .*/out/kept\.jsonl\?.*partNumber=2")
+    command = subprocess.Popen([*COMMAND, "dedup", str(given), "-o", out, *options], stderr=subprocess.DEVNULL)
+    assert relay.reached.wait(120)
+    command.kill()
+    command.wait()
+    relay.passing.set()
+    assert not {"kept.jsonl", "manifest.json"} & names_at(out)
+    assert has_parts(run("show", out, "d1").err, out, "not whole")
+    again = run("dedup", given, "-o", out, *options)
+    assert again.status == 0, again.err
+    system, path = filesystem(f"{out}/kept.jsonl")
+    assert system.cat_file(path) == given.read_bytes()
+    assert run("verify", out).status == 0
+
+
+def test_a_file_is_the_old_one_until_all_parts_of_the_new_one_are_there(
+    relay: storage_servers.Relay, tmp_path: Path
+) -> None:
+    url = f"s3://box/{tmp_path.name}/groups.csv"
+    RemoteOutput(url).put(write_rows(tmp_path / "old", ROWS))
+    old, new = (tmp_path / "old").read_bytes(), write_rows(tmp_path / "new", BIG)
+    code = "from neardup.io.writers.object_stores import RemoteOutput\n"
+    code += "import pathlib, sys; RemoteOutput(sys.argv[1]).put(pathlib.Path(sys.argv[2]))"
+    words = [sys.executable, "-c", code, url, str(new)]
+    system, path = filesystem(url)
+    relay.delayed = re.compile(r"PUT .*partNumber=2")
+    upload = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    assert relay.reached.wait(120)
+    upload.kill()
+    upload.wait()
+    relay.passing.set()
+    assert system.cat_file(path) == old
+    subprocess.run(words, check=True)
+    assert system.cat_file(path) == new.read_bytes()
 
 
 def made_result(folder: Path, text: str) -> Path:

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from neardup.cli.app import app
 from neardup.collection import Collection
-from support.command_line import BASE, NEAR, OTHER
+from support.command_line import BASE, NEAR, OTHER, ROWS, Run, write_rows
 from support.made_collections import write_documents
+from support.messages import has_parts
 
 Search = Callable[..., tuple[int, str, str]]
 
@@ -124,3 +125,17 @@ def test_a_mistake_is_shown_with_its_place(search: Search) -> None:
         "               ^\n"
         "       Try: Write the closing bracket, or quote it if it is text\n",
     )
+
+
+def test_a_collection_that_is_missing_is_a_shard_that_does_not_answer(run: Run, tmp_path: Path) -> None:
+    places = [tmp_path / f"{number}.neardup" for number in range(2)]
+    assert run("add", places[0], write_rows(tmp_path / "a.jsonl", ROWS)).status == 0
+    whole, refused = run("search", places[0], "fox"), run("search", *places, "fox")
+    assert refused.status == 2
+    assert has_parts(refused.err, str(places[1]))
+    answer = run("search", *places, "fox", "--partial")
+    assert answer.status == 0
+    assert has_parts(answer.err, str(places[1]), "Shard 2 of 2")
+    assert answer.out.splitlines()[1:] == whole.out.splitlines()[1:]
+    assert not places[1].exists()
+    assert run("search", places[1], tmp_path / "2.neardup", "fox", "--partial").status == 2

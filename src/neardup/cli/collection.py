@@ -17,7 +17,7 @@ from neardup.cli.config import given_here
 from neardup.cli.messages import DONE, ERROR, REJECTED, error, told_if_stopped, warn
 from neardup.cli.options import on_collections
 from neardup.cli.output import CountedStages, watcher
-from neardup.errors import InputError, SettingError, install
+from neardup.errors import FormatError, InputError, OutputError, SettingError, install
 from neardup.io.decisions.records import Verdict
 from neardup.io.place import Place, place_of
 from neardup.settings import COLLECTION_FIELDS
@@ -81,9 +81,13 @@ def opened_shards(
     wait: float = 10.0,
     readonly: bool = False,
     most_candidates: int | None = None,
+    partial: bool = False,
 ) -> Collections:
-    """Open collections, and name services, that answer as one; the services are not asked yet."""
-    from neardup.collection.shard import OpenShard
+    """Open collections, and name services, that answer as one; the services are not asked yet.
+
+    ``partial``: a collection that cannot be opened is a shard that does not answer.
+    """
+    from neardup.collection.shard import AbsentShard, OpenShard
     from neardup.collection.shards import Collections
     from neardup.service.shard_client import RemoteShard
 
@@ -101,7 +105,13 @@ def opened_shards(
         if place.startswith(SERVICES):
             parts.append(RemoteShard(place, token, seconds))
         else:
-            parts.append(OpenShard(opened(place_of(place), wait, readonly=readonly), most_candidates))
+            try:
+                parts.append(OpenShard(opened(place_of(place), wait, readonly=readonly), most_candidates))
+            except (InputError, OutputError, FormatError) as error:
+                if not partial:
+                    raise
+                warn(error.given)
+                parts.append(AbsentShard(display.printable(place), error))
     return Collections(parts)
 
 
@@ -352,7 +362,8 @@ def _search_shards(query: Query, options: on_collections.SearchOptions) -> int:
         fields=hit_fields(("" if options.json else "excerpt") if options.fields is None else options.fields),
         compared=options.most_compared,
     )
-    with opened_shards(options.paths, options.shard_token_file, options.shard_seconds) as shards:
+    token, seconds = options.shard_token_file, options.shard_seconds
+    with opened_shards(options.paths, token, seconds, partial=options.partial) as shards:
         page = shards.page_of(question, open_file=read_document, partial=options.partial)
     for number in page.missing:
         warn(f"Shard {number} of {len(options.paths)} does not answer: its documents are missing")

@@ -6,7 +6,7 @@ import json as notation
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -41,8 +41,16 @@ _BEGINNING = 300
 
 def verify(options: on_results.VerifyOptions) -> int:
     """Derive a result again; print a line for each check, the first difference, and the parts left out."""
+    from neardup.run.places import fetched_inputs
+
+    with fetched_inputs(options.out, options.inputs) as inputs:
+        return _verify(replace(options, inputs=inputs), compared=inputs != options.inputs)
+
+
+def _verify(options: on_results.VerifyOptions, compared: bool) -> int:
+    """Derive it; ``compared``: the states of files at URLs are known to be the recorded ones."""
     from neardup.run.result_folder import require_result
-    from neardup.verifier import DifferenceError, Verifier
+    from neardup.verifier import URL_STATES, DifferenceError, Verifier
 
     if options.sample < 0:
         raise SettingError(
@@ -59,6 +67,8 @@ def verify(options: on_results.VerifyOptions) -> int:
                 typer.echo(f"{check:<14}{lines[check]}")
     except DifferenceError as error:
         difference = str(error)
+    if compared:
+        del verifier.unseen[URL_STATES]
     unseen = {what: count for what, count in sorted(verifier.unseen.items()) if count}
     if options.json:
         typer.echo(notation.dumps({"checks": lines, "difference": difference, "not_looked_at": unseen}, indent=2))

@@ -13,6 +13,7 @@ from neardup.collection.search import LIMIT, Bounds, search
 from neardup.collection.sets import texts_of
 from neardup.collection.store import Store
 from neardup.collection.view import View
+from neardup.errors import NeardupError, OutputError
 from neardup.runtime import Deadline
 from neardup.tables import Int64s, UInt64s
 
@@ -75,6 +76,12 @@ class Shard(Protocol):
     def require_ready(self) -> None:
         """Raise an error if it cannot answer questions now."""
 
+    def forget(self) -> None:
+        """Ask again for settings that are remembered."""
+
+    def close(self) -> None:
+        """Close the collection, or the connections to it."""
+
 
 class ShardView(View):
     """The documents of a shard, and the texts of documents of other shards, which have numbers below 0."""
@@ -108,6 +115,45 @@ class ShardView(View):
     def has_field(self, field: str) -> bool:
         """Whether the metadata of any document of any shard has this field."""
         return field in self._question.known_fields or super().has_field(field)
+
+
+class AbsentShard:
+    """A shard that cannot be opened: every request raises the ``error``, as that of a service that is gone."""
+
+    def __init__(self, name: str, error: NeardupError) -> None:
+        self.name = name
+        self._error = OutputError(error.given, error.allowed, error.do)
+
+    @property
+    def collection(self) -> Collection:
+        """No collection."""
+        raise self._error
+
+    def settings(self) -> Mapping[str, Any]:
+        """No settings."""
+        raise self._error
+
+    def base_texts(self) -> Sequence[str]:
+        """No base texts."""
+        raise self._error
+
+    def look_up(self, ids: Sequence[str], fields: Sequence[str], seconds: float | None) -> LookUp:
+        """No texts."""
+        raise self._error
+
+    def answer(self, question: ShardQuestion, seconds: float | None, open_file: Open | None = None) -> ShardPage:
+        """No page."""
+        raise self._error
+
+    def require_ready(self) -> None:
+        """Raise the error."""
+        raise self._error
+
+    def forget(self) -> None:
+        """Nothing is remembered."""
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class OpenShard:
@@ -150,6 +196,13 @@ class OpenShard:
     def require_ready(self) -> None:
         """Raise StoreUnavailableError if the collection cannot be read."""
         self.collection.store.totals()
+
+    def forget(self) -> None:
+        """Nothing is remembered."""
+
+    def close(self) -> None:
+        """Close the collection."""
+        self.collection.close()
 
 
 def named_in(query: syntax.Query) -> tuple[tuple[str, ...], tuple[str, ...]]:

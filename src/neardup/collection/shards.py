@@ -183,16 +183,26 @@ class Collections:
                 for key in {**settings, **first[1]}
                 if settings.get(key) != first[1].get(key)
             ]
+            self._forget()
             raise SettingError(
                 f"{name} was made with {'; '.join(differences)}", f"The settings of {first[0]} in every shard"
             )
         if texts != first[2]:
+            self._forget()
             raise SettingError(
                 f"The base texts of {name} are not those of {first[0]}",
                 "The same base texts in every shard",
                 "Add them to each shard",
             )
         self._alike.add(number)
+
+    def _forget(self) -> None:
+        """Compare all shards again at the next question, since either of two may have given a wrong answer."""
+        with self._comparing:
+            self._first = None
+            self._alike.clear()
+        for part in self.parts:
+            part.forget()
 
     def shard(self, id: str | int) -> Collection:
         """Return the collection in which a document of this id is, or would be."""
@@ -497,7 +507,7 @@ class Collections:
         """Close all shards."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         for part in self.parts:
-            part.collection.close()
+            part.close()
 
     def __len__(self) -> int:
         counts, _ = self.ask(lambda _, part: len(part.collection))

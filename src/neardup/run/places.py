@@ -1,9 +1,11 @@
 """A document of a stored result: found by its id, with its place in the input, where its row is read."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, repeat
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +22,10 @@ from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import as_text
 from neardup.io.readers.discovery import find_files
 from neardup.io.readers.folders import Discovered, partition_of
-from neardup.io.readers.manifest import damaged
+from neardup.io.readers.manifest import ChangedError, damaged, read_table
 from neardup.io.readers.places import Recorded, RecordedFiles
 from neardup.io.readers.sources import Source
+from neardup.io.storage.spool import copied
 from neardup.join.criterion import similarity_of
 from neardup.measures import LITERAL, MEASURES
 from neardup.run.records import SHINGLES, Id, Looked, ResultRecord, Shared
@@ -110,6 +113,24 @@ class StoredPlaces:
             _require_recorded(now, named=places is not None)
             opened.append(now)
         return opened
+
+
+@contextmanager
+def fetched_inputs(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the names of inputs with copies here in place of URLs, for a program that reads only files here.
+
+    Raises InputError unless the files at the URLs are in the states in which the run saw them.
+    """
+    if not any("://" in name for name in names):
+        yield [*names]
+        return
+    try:
+        places = StoredPlaces({name: read_table(folder, name) for name in PLACE_TABLES})
+    except (OSError, ValueError, ChangedError) as error:
+        raise damaged(folder, f"its places cannot be used: {error}") from error
+    remote = [file.source.remote for file in places.inputs(names) if file.source.remote is not None]
+    with copied(remote) as copies:
+        yield [*(name for name in names if "://" not in name), *copies]
 
 
 class _Moved:

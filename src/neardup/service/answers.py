@@ -55,6 +55,13 @@ class StatsAnswer:
 
 
 @dataclass(frozen=True)
+class ShardSettings:
+    """The part of the statistics that a front reads: the settings of the collection."""
+
+    settings: Mapping[str, int | bool | str | list[str]]
+
+
+@dataclass(frozen=True)
 class RegroupedAnswer:
     """How many groups were brought to the threshold, and how many others have another one."""
 

@@ -165,7 +165,11 @@ class Sender:
     def unlike(self, how: str) -> errors.NetworkError:
         """Return the error for an answer that no service of this version sends."""
         way = "Check that the address is that of neardup serve, of this version"
-        return errors.NetworkError(f"{self.url} answered with {how}", "", way)
+        return UnlikeAnswerError(f"{self.url} answered with {how}", "", way)
+
+
+class UnlikeAnswerError(errors.NetworkError):
+    """An answer that no service of this version sends; the service is not silent."""
 
 
 def _address(url: str) -> httpx.URL:

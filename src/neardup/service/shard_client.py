@@ -14,7 +14,7 @@ from neardup.errors import LimitError, NetworkError
 from neardup.runtime import Deadline
 from neardup.service import answers
 from neardup.service.client import Client
-from neardup.service.sender import Sender, late
+from neardup.service.sender import Sender, UnlikeAnswerError, late
 
 if TYPE_CHECKING:
     import httpx
@@ -48,6 +48,8 @@ class ShardSender(Sender):
                 lambda: super(ShardSender, self).send(kind, method, path, *args, **kwargs),
                 method != "POST" if again is None else again,
             )
+        except UnlikeAnswerError:  # it answers, and rightly perhaps when it has started
+            raise
         except NetworkError as error:
             self._note_silence(error)
             raise
@@ -91,6 +93,10 @@ class ShardClient(Client):
         known = self._sender.send(answers.LookUpAnswer, "POST", "/v1/shard/look-up", body, again=True)
         return LookUp(known.texts, known.fields)
 
+    def settings(self) -> Mapping[str, Any]:
+        """Return the settings of the collection. Raises NetworkError for an answer without them."""
+        return self._sender.send(answers.ShardSettings, "GET", "/v1/stats").settings
+
     def require_ready(self) -> None:
         """Raise NetworkError, LimitError or OutputError unless the service accepts requests."""
         self._sender.send(answers.StatusAnswer, "GET", "/ready")
@@ -132,16 +138,20 @@ class RemoteShard:
         self._client = ShardClient(url, token, timeout=seconds, retries=1, transport=transport)
         self.name = self._client.url
         self.collection = cast(Collection, self._client)  # its methods have the same signatures
-        self._info: Mapping[str, Any] = {}
+        self._settings: Mapping[str, Any] | None = None
         self._lock = threading.Lock()
 
     def settings(self) -> Mapping[str, Any]:
         """Return the settings of the collection, which never change."""
         with self._lock:
-            if not self._info:
-                self._info = self._client.info()
-            settings: Mapping[str, Any] = self._info["settings"]
-        return settings
+            if self._settings is None:
+                self._settings = self._client.settings()
+            return self._settings
+
+    def forget(self) -> None:
+        """Ask for the settings again: another service may have given a wrong answer under this address."""
+        with self._lock:
+            self._settings = None
 
     def base_texts(self) -> Sequence[str]:
         """Return the base texts themselves."""
@@ -158,6 +168,10 @@ class RemoteShard:
     def require_ready(self) -> None:
         """Raise an error unless the service accepts requests."""
         self._client.require_ready()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
 
 
 def _typed(query: Query) -> str:

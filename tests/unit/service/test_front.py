@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 httpx = pytest.importorskip("httpx", reason="the extra client is not installed")
 
-from neardup import Client, OutputError  # noqa: E402
+from neardup import Client, OutputError, SettingError  # noqa: E402
 from neardup.collection import Collection  # noqa: E402
 from neardup.collection.shard import OpenShard  # noqa: E402
 from neardup.collection.shards import Collections, shard_of  # noqa: E402
@@ -202,6 +203,33 @@ def test_a_front_is_ready_when_its_shards_are(front: Service, net: Net) -> None:
     assert (answer.status, answer.error["code"]) == (503, "shard")
     assert front("GET", "/ready?partial=true").status == 200
     assert front("GET", "/health").status == 200
+
+
+WRONG = {"/v1/stats": [b'{"status": "starting"}', b'{"settings": {}}', b'{"settings": {"length": 5}}', b"[]"]}
+
+
+@pytest.mark.parametrize("wrong", WRONG["/v1/stats"])
+def test_one_wrong_answer_of_a_shard_is_forgotten(wrong: bytes, tmp_path: Path, one: Service) -> None:
+    answers = [httpx.Response(200, content=wrong)]
+
+    def first(request: Any) -> Any:
+        return answers.pop() if answers and request.url.path in WRONG else None
+
+    places = [tmp_path / f"{number}.neardup" for number in range(2)]
+    for place in places:
+        store_at(place, one.executor.collection.settings).close()
+    with ExitStack() as stack:
+        services = [stack.enter_context(serving(place, tokens=f"write {TOKEN}", scale=None)) for place in places]
+        transports = [ServiceTransport(service, first) for service in services]
+        remotes = [
+            RemoteShard(f"http://127.0.0.1:{port}", TOKEN, transport=transport)
+            for port, transport in enumerate(transports, 1)
+        ]
+        shards = stack.enter_context(Collections(remotes))
+        with suppress(OutputError, SettingError):  # JSON that is no answer is asked for again at once
+            shards.search("harbour")
+        assert not answers
+        assert shards.search("harbour").found == 0
 
 
 class FullShard(OpenShard):

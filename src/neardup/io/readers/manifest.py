@@ -161,6 +161,12 @@ def reader_of(data: bytes) -> pa.BufferReader:
     return pa.BufferReader(copy)
 
 
+def read_table(folder: Path, name: str) -> pa.Table:
+    """Return a table of a folder that need not be whole. Raises OSError, and ChangedError for other bytes."""
+    path = folder / f"{name}.parquet"
+    return decoded_table(name, read_regular(path, path.lstat().st_size))
+
+
 def decoded_table(name: str, data: bytes) -> pa.Table:
     """Return a table of a result from the bytes of its file. Raises ChangedError for any other bytes."""
     try:

@@ -2,8 +2,11 @@
 
 import shutil
 from bisect import bisect_right, insort
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
-from tempfile import TemporaryFile, gettempdir
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile, gettempdir
 from threading import RLock
 from typing import IO
 
@@ -11,13 +14,15 @@ from neardup.display import printable, size
 from neardup.errors import InputError
 from neardup.io.containers.base import ROOM_BYTES
 from neardup.io.containers.spools import LOOK_EVERY, Stretch, read_at
-from neardup.io.names import without_password
+from neardup.io.names import without_password, without_query
 from neardup.io.storage.answers import asked
 from neardup.io.storage.pins import ChangedObjectError, Pin, changed_while_read
 from neardup.io.storage.systems import StoredObject, stored_object
 
 BLOCK_BYTES = 64 << 10
 """Requests begin and end at multiples of it."""
+PIECE_BYTES = 1 << 20
+"""Bytes that are copied at a time."""
 MOST_BYTES = 16 << 20
 """The longest request for a part of a file."""
 
@@ -248,6 +253,19 @@ class FetchedFile:
     def __del__(self) -> None:
         if getattr(self, "_kept", 0):
             self._spool.release(self._kept)
+
+
+@contextmanager
+def copied(files: Sequence[FetchedFile]) -> Iterator[list[str]]:
+    """Yield the paths of copies of whole files, which end like their URLs, below a folder for temporary files."""
+    with TemporaryDirectory(prefix="neardup-inputs-") as folder:
+        parts = (without_query(file.url).split("://", 1)[1].split("/") for file in files)
+        paths = [Path(folder, *(part for part in names if part not in ("", ".", ".."))) for names in parts]
+        for file, path in zip(files, paths, strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "wb") as copy:
+                shutil.copyfileobj(file.stretch(), copy, PIECE_BYTES)
+        yield [str(path) for path in paths]
 
 
 def fetched_whole(url: str) -> bytes:

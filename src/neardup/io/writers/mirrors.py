@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 
-from neardup.display import printable
+from neardup.display import counted, printable
 from neardup.errors import InputError
 from neardup.io.names import without_password
 from neardup.io.readers.manifest import MANIFEST, Manifest
-from neardup.io.storage.answers import asked
+from neardup.io.storage.answers import asked, missing
+from neardup.io.storage.pins import changed_while_read
 from neardup.io.storage.systems import filesystem, is_writable
 from neardup.io.writers.filesystem import try_lock
 from neardup.io.writers.object_stores import LAST, UNFINISHED, LocalPath, RemoteOutput, local_path, private_folder
@@ -60,6 +61,8 @@ class Mirror:
                 "A result with its manifest",
                 "Wait, or make it again",
             )
+        if not listed:
+            raise missing(self._url)
         self._put(self._changed(), listed)
         self.folder.mkdir(exist_ok=True)
         for name in [name for name in self._index if name not in listed]:
@@ -71,6 +74,11 @@ class Mirror:
             known = self._index.get(name)
             if known is None or known.there != look or known.here != _look(self.folder / name):
                 self._fetch(name, look)
+        if self._listed() != listed:
+            shown = printable(without_password(self._url))
+            raise changed_while_read(
+                shown, counted(len(listed), "file"), "another run has written there meanwhile"
+            )
         self._store()
         _make_room(self._place)
         return self.folder
