@@ -182,6 +182,19 @@ def test_comments_and_the_text_of_masters() -> None:
     assert extract(made, "a.pptx") == "first\nComment, Ann: 7\n\nHarbour board"
 
 
+def test_comments_in_threads_come_before_their_replies() -> None:
+    spaces = (
+        'xmlns:c="http://schemas.microsoft.com/office/powerpoint/2018/8/main" '
+        'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+    )
+    words = "<c:txBody><a:p><a:r><a:t>%s</a:t></a:r></a:p><a:p><a:r><a:t>now</a:t></a:r></a:p></c:txBody>"
+    replies = f'<c:replyLst><c:reply authorId="u2">{words % "no"}</c:reply></c:replyLst>'
+    thread = f'<c:cmLst {spaces}><c:cm authorId="u1">{replies}{words % "pay"}</c:cm></c:cmLst>'
+    people = f'<c:authorLst {spaces}><c:author id="u1" name="Ann"/><c:author id="u2" name="Bob"/></c:authorLst>'
+    made = with_part(with_part(pptx_of("7", comment="x"), "ppt/comments.xml", thread), "ppt/authors.xml", people)
+    assert extract(made, "a.pptx").split("\n") == ["7", "Comment, Ann: pay", "now", "Comment, Bob: no", "now"]
+
+
 def test_numbers_of_slides_are_no_text() -> None:
     field = '<a:p><a:fld type="slidenum"><a:t>7</a:t></a:fld><a:r><a:t> of the harbour</a:t></a:r></a:p>'
     assert extract(pptx_of("first", body=field), "a.pptx") == "first\n of the harbour"

@@ -108,26 +108,35 @@ class _People(Handlers):
 
 
 class _Comments(Shapes):
-    """The comments on a slide, with their authors; the older form has its text in ``p:text``."""
+    """The comments on a slide with their authors, each before its replies, which files have before its text."""
 
     def __init__(self, package: Package, part: str, text: Text, people: Mapping[str, str]) -> None:
         super().__init__(package, part, text)
         self._people = people
+        self._written = text
+        self._comments: list[tuple[str, Text]] = []  # the open comment, and its open reply
+        self._replies: list[str] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> bool | None:
-        """Handle the start of an element."""
+        """Handle the start of an element; the older form has its text in ``p:text``."""
         if tag in _COMMENTS:
-            author = self._people.get(attributes.get("authorId", ""), "").strip()
-            self.text.end_line()
-            self.text.add(f"Comment, {author}: " if author else "Comment: ")
+            self.text = Text()
+            self._comments.append((self._people.get(attributes.get("authorId", ""), "").strip(), self.text))
         elif tag == "p:text":
             self._open = tag
-        elif tag == "a:p":
-            return None  # the first paragraph follows the name
         return super().start(tag, attributes)
 
     def end(self, tag: str) -> None:
         """Handle the end of an element."""
         super().end(tag)
-        if tag == "p:text":
-            self.text.end_line()
+        if tag not in _COMMENTS:
+            return
+        author, text = self._comments.pop()
+        line = f"Comment, {author}: {text}" if author else f"Comment: {text}"
+        if self._comments:
+            self.text = self._comments[-1][1]
+            self._replies.append(line)
+            return
+        for one in (line, *self._replies):
+            self._written.line(one)
+        self._replies = []
