@@ -61,6 +61,7 @@ SPACELESS = """CJK UNIFIED IDEOGRAPH,CJK COMPATIBILITY IDEOGRAPH,IDEOGRAPHIC ITE
 IDEOGRAPHIC NUMBER ZERO,HANGZHOU NUMERAL,OLD CHINESE ITERATION,VIETNAMESE ALTERNATE READING
 HIRAGANA,HENTAIGANA,THAI,LAO,KHMER,MYANMAR""".replace("\n", ",").split(",")
 CONNECTORS, TATWEEL = "_\u203f\u2040\u2054", "\u0640"  # which do not count at the edges of a token, and nowhere
+SAME = "same words; "
 UNSEEN, GONE = object(), "nothing"  # a value that is not derived, and one that is not there
 
 
@@ -481,12 +482,39 @@ class Verifier:
             key = doc.units, repr((doc.within, doc.across, doc.carried))
             key = row if doc.units == () and self.set["empty"] != "one" else key
             known = doc.units is not None and self.related
-            self.first[row] = classes.setdefault(key, row) if known else line["first"]
+            canonical = " ".join(unicodedata.normalize("NFC", (doc.text or "").removeprefix("\ufeff")).split())
+            doc.words = classes.setdefault(key, row) if known else line.get("words", row)
+            doc.alike = classes.setdefault((key, canonical), row) if known else line.get("identical", row)
+            derived = doc.alike if self.set.get("copies") == "identical" else doc.words
+            self.first[row] = derived if known else line["first"]
         self.rows = {(doc.new, self._id(row)): row for row, doc in self.docs.items()}
         self.copied = [row for row in self.new if self.first[row] != row]
-        derived = [{"id": self._id(row), "copy_of": self._id(self.first[row])} for row in self.copied]
-        self._same("copies", self._table("copies"), derived)
+        lines, derived = self._table("copies"), []
+        for row, line in zip_longest(self.copied, lines[: len(self.copied)], fillvalue={}):
+            derived.append({"id": self._id(row), "copy_of": self._id(self.first[row])})
+            if "copies" in self.set:
+                words, alike = self._characters(row, self.first[row], line.get("difference")), self.docs[row].alike
+                difference = None if words == "identical" else words.removeprefix(SAME) or None
+                derived[-1] |= {
+                    "identical_to": self._id(alike) if alike != row else None,
+                    "difference": difference,
+                }
+        self._same("copies", lines, derived)
         return f"{len(derived):,} exact copies have the same units in the same order"
+
+    def _characters(self, row, other, recorded):
+        """Return whether two rows have the same characters, else the recorded difference if it fits."""
+        a, b, there = self.docs[row], self.docs[other], "[a-z][a-z ]*: “(.*?)” here, “(.*?)” there"
+        parts = re.search(there, recorded or "")
+        if a.alike == b.alike or a.words != b.words:
+            return "identical" if a.alike == b.alike else ""
+        if not parts:
+            self.unseen["differences of characters, which the result does not name"] += 1
+            return SAME
+        texts = [" ".join((doc.text or "").split()) for doc in (a, b)]
+        shown = zip(parts.groups(), texts, strict=True)
+        right = all("\\" in part or part.removesuffix("…") in text for part, text in shown)
+        return SAME + (parts[0] if right and parts[1] != parts[2] else f"none of {parts[0]!r}")
 
     def _id(self, row):
         return self.typed(self.docs[row].id)
@@ -673,16 +701,21 @@ class Verifier:
             row["lost_passage"] = (shown if alike and there else " ".join(whole)) or None
         return row
 
-    def _reason(self, m, size):
+    def _reason(self, m, size, line):
         head = self.docs[m.head]
         if m.row == m.head:
             return f"represents {size - 1} other document{'s' * (size != 2)}"
         where = f"{self._id(m.head)}{'' if head.new else ' in the reference set'}"
         side = f" (of {SIDES['new-in-old' if head.new else self.set['held']][1]})" if self.formula == "own" else ""
         cut = Decimal(repr(float(m.similarity or 0))).quantize(Decimal("0.001"), ROUND_DOWN)
-        first = "" if m.row == m.first else f"exact copy of {self._id(m.first)}, "
+        other = m.head if m.exact or m.row == m.first else m.first
+        words = self._characters(m.row, other, line.get("reason")) if "copies" in self.set else ""
+        words = "same words, other characters" if words == SAME else words
+        first = "" if m.row == m.first else f"exact copy of {self._id(m.first)}{': ' * bool(words)}{words}, "
         near = f"{first}near copy of {where}: {self.words} {cut}{side}"
-        return UNSEEN if m.similarity is None else f"exact copy of {where}" if m.exact else near
+        near += f"; {words}" if words and m.row == m.first else ""
+        exact = f"exact copy of {where}{': ' * bool(words)}{words}"
+        return UNSEEN if m.similarity is None else exact if m.exact else near
 
     def _groups(self):
         self.rank, self.members, lines, rows = self._order(), [], self._table("groups"), []
@@ -701,8 +734,9 @@ class Verifier:
         for m, line in zip_longest(self.members, lines[: len(self.members)], fillvalue={}):
             row = {"id": self._id(m.row), "group": self._id(m.head), "size": sizes[m.head], "kept": m.kept}
             row |= {"similarity": UNSEEN if m.similarity is None else float(m.similarity)}
+            row |= {"identical": self.docs[m.head].alike == m.doc.alike} if "identical" in line else {}
             row |= {"group_in_reference": not self.docs[m.head].new} if "group_in_reference" in line else {}
-            row |= {"representative": m.row == m.head, "reason": self._reason(m, sizes[m.head])}
+            row |= {"representative": m.row == m.head, "reason": self._reason(m, sizes[m.head], line)}
             rows.append(row | self._lost(m, line))
         self._same("groups", lines, rows)
         return f"{len(rows):,} members of {len(sizes):,} groups, with their fates and reasons"
@@ -724,6 +758,7 @@ class Verifier:
                 "rank": self.rank[doc.row],
             }
             line |= {"reference": not doc.new, "bytes": UNSEEN if doc.data is None else len(doc.data)}
+            line |= {"words": doc.words, "identical": doc.alike}
             line |= {"across": across.setdefault(doc.across, len(across))}
             line |= {"source": self._value(doc, self.set["sources"]) if doc.new else None}
             derived.append({name: line[name] for name in line if name in ranks[0]})
@@ -843,6 +878,8 @@ class Verifier:
         near = sum(m.row != m.head and not m.exact and m.first == m.row for m in self.members)
         searched = dict.fromkeys(("candidates", "verified", "capped"), UNSEEN if self.run["closed"] else 0)
         counts = self._read(True) | searched | {"exact_copies": len(self.copied), "not_judged": len(lines)}
+        identical = sum(self.docs[row].alike != row for row in self.copied)
+        counts |= {"identical_copies": identical} if "identical_copies" in self.counts else {}
         counts |= {"pairs": len(self.pairs), "groups": sum(m["representative"] for m in groups)}
         counts |= {"removed": len(self.gone), "kept": self.counts["read"] - len(self.gone)}
         counts |= {
@@ -862,6 +899,7 @@ class Verifier:
             "shingles": sum(m["shingles"] or 0 for m in counted),
             "lost": sum(m["lost_shingles"] for m in losing),
         }
+        lost |= {"identical": sum(m["identical"] for m in gone)} if "identical" in self.run["lost"] else {}
         lost["most"] = [{name: m[name] for name in ("id", "group", *LOST)} for m in losing[:10]]
         sizes = {"text": self.new, "removed_text": self.gone}
         size = ((name, sum(len(self.docs[row].data or b"") for row in rows)) for name, rows in sizes.items())

@@ -172,7 +172,7 @@ def test_the_file_runs_alone(run: Run, own: Path, tmp_path: Path) -> None:
     assert ended(tmp_path / "lsh").returncode == 3
 
 
-LINES = 850
+LINES = 900
 """The limit for the file, so that it can be read as a whole."""
 
 
