@@ -76,9 +76,9 @@ def test_another_version_is_refused(path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["unicode", "fingerprint"])
 def test_other_fingerprints_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    other = {"unicode": ("UNICODE_VERSION", "16.0.0"), "fingerprint": ("FINGERPRINT_VERSION", 2)}[key]
+    other = {"unicode": ("UNICODE_VERSION", "16.0.0"), "fingerprint": ("FINGERPRINT_VERSION", 3)}[key]
     monkeypatch.setattr(header, *other)
-    with pytest.raises(FormatError, match=r"version 1 and Unicode 15\.0\.0"):
+    with pytest.raises(FormatError, match=r"version 2 and Unicode 15\.0\.0"):
         Collection(path)
 
 

@@ -42,7 +42,7 @@ def test_fingerprints_of_given_features_are_told_apart() -> None:
     given = np.array([family.of_features([("moon", 2.0)]), 0], np.uint64)
     found = nd.read_signatures(family.to_arrow([7, 8], given, of_ids=True))
     assert found.of_ids
-    assert str(found.provenance) == "simhash (version 1, Unicode 15.0.0, bits 64, of ids)"
+    assert str(found.provenance) == "simhash (version 2, Unicode 15.0.0, bits 64, of ids)"
     assert found.to_arrow().equals(family.to_arrow([7, 8], given, of_ids=True), check_metadata=True)
     with pytest.raises(FormatError, match=r"bits 64, of ids\).*simhash .*features char:4, of texts"):
         found.distances([(0, 0)], nd.read_signatures(family.to_arrow(IDS, family.sketch(TEXTS))))
