@@ -70,7 +70,9 @@ def test_what_follows_is_counted_beside_the_run_with_the_documents_concerned(run
     before = nd.load(reviewed).run.counts
     for name in ("groups", "removed", "kept"):
         assert f" {name} {getattr(before, name)} {after[name]} " in said
-    listed = said[said.index("keep or remove Document Fate Why") : said.index("Decisions, the latest first")]
+    listed = said[
+        said.index("keep or remove Document Fate Why") : said.index("Decisions, an action a row, the latest first")
+    ]
     gone = {row["id"] for row in nd.load(reviewed).groups.to_pylist() if not row["kept"]}
     kept = {
         json.loads(line)["id"] for line in (reviewed.parent / "documents.jsonl").read_bytes().splitlines()

@@ -341,6 +341,7 @@ class DecisionAccount(_Record):
     ids: list[Id]
     by: str
     at: str
+    action: Count
 
 
 class UnappliedDecision(DecisionAccount):
@@ -372,7 +373,7 @@ class DecisionsAccount(_Record):
     by: dict[str, Count]
     """number of applied decisions of each person"""
     followed: list[DecisionAccount]
-    """the latest 1,000 applied: `decision`, `ids`, `by`, `at`"""
+    """the latest 1,000 applied: `decision`, `ids`, `by`, `at`, and the number of the `action`"""
     listed: list[UnappliedDecision]
     """the first 1,000 that do not apply, also with the `reason`"""
     tagged: Count

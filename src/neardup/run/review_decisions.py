@@ -60,7 +60,7 @@ class Item:
 
     def account(self) -> DecisionAccount:
         """Return the decision for ``run.json``."""
-        return DecisionAccount(self.sort, list(self.ids), self.by, self.at)
+        return DecisionAccount(self.sort, list(self.ids), self.by, self.at, self.action)
 
     def sentence(self) -> str:
         """Name the decision and its documents in a few words."""
@@ -149,7 +149,7 @@ class Applied:
             by=dict(Counter(item.by for item in followed).most_common()),
             followed=[item.account() for item in followed[:LISTED]],
             listed=[
-                UnappliedDecision(item.sort, list(item.ids), item.by, item.at, why)
+                UnappliedDecision(item.sort, list(item.ids), item.by, item.at, item.action, why)
                 for item, why in self.reasons[:LISTED]
             ],
             tagged=len(tags),

@@ -1,6 +1,7 @@
 """The report of a result: true figures, for every kind of run, of bounded size, and hostile documents are text."""
 
 import re
+from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,10 +14,12 @@ import neardup as nd
 from neardup.display import similarity
 from neardup.display.charts import bars
 from neardup.measures import MEASURES
+from neardup.review.desk.desk import Desk
 from neardup.review.desk.index import ResultIndex
 from neardup.review.report.content import SHOWN, report_page
 from neardup.review.report.figures import group_figures, pair_figures
 from neardup.review.report.lists import GroupLists, TextReading
+from neardup.review.source import Decide, Question
 from neardup.run.account import CrowdAccount
 from neardup.run.findings import Found
 from neardup.run.records import with_account
@@ -305,3 +308,27 @@ def test_lost_text_that_is_unknown_is_not_shown_as_none() -> None:
     page = " ".join(require_plain(report_page(found)).text.split())
     assert f"unknown for {unknown}" in page or "from stored pairs" in page
     assert has_parts(page, "not known", "for 1 group,")
+
+
+def test_a_report_counts_the_undecided_and_has_one_row_an_action(tmp_path: Path) -> None:
+    words = [f"w{n}" for n in range(60)]
+    texts = [" ".join([*words[:k], "changed", *words[k + 1 :]]) for k in range(0, 60, 5)]
+    others = [" ".join(f"v{n}" for n in range(40)), " ".join(f"v{n}" for n in range(1, 41))]
+    write_rows(tmp_path / "in.jsonl", [{"id": f"d{n}", "text": text} for n, text in enumerate([*texts, *others])])
+    nd.find(tmp_path / "in.jsonl", threshold=0.5).save(tmp_path / "out")
+    with closing(Desk.open(tmp_path / "out")) as desk:
+        largest = max(desk.groups(Question()).lines, key=lambda line: line.size)
+        done = desk.decide(Decide("group", "duplicate", "ann", 0, group=largest.key))
+    page = report_page(nd.load(tmp_path / "out"))
+    text = " ".join(re.sub(r"<[^>]*>", " ", page).split())
+    judged, pairs = done.action.changes, len(texts) - 1 + 1
+    assert judged == len(texts) - 1
+    assert has_parts(
+        text, f"{judged} of {pairs} pairs were judged", "1 pair was not looked at", "undecided", "1 of 12"
+    )
+    assert "after the review" not in text
+    part = page[page.index("Decisions, an action a row") :]
+    assert part[: part.index("</table>")].count('<tr><th scope="row"') == 1
+    assert f"{judged - 1} more decisions of this action" in text
+    digest = nd.load(tmp_path / "out").places.tables(np.arange(1))["places"]["digest"][0].as_py().hex()
+    assert digest in text

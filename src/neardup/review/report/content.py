@@ -136,6 +136,7 @@ class ReportContent:
         )
         self.losses, self.problems = lists.losses(result), lists.problems(result)
         self.not_judged, self.crowds = lists.not_judged(result), lists.crowds(result)
+        self.files = lists.files_read(result)
         chosen = choose([*self._candidates()], pairs)
         self.pairs: list[ShownPair] = list(side_by_side(result, chosen, self._reading))
         self.opened = OpenedGroups(result, self._groups, self._reading, self.pairs, megabytes)
@@ -193,11 +194,21 @@ class ReportContent:
         one = counts.removed == 1
         done = f"{'was' if one else 'were'} removed" if self.removed == "removed" else "can be removed"
         stay = "stays" if counts.kept == 1 else "stay"
-        done += " after the review" if self._only_reviewed else ""
+        done += " as the review stands" if self._only_reviewed else ""
         return (
             f"Of {counted(counts.read, 'document')}, {number(counts.removed)} {done} as "
             f"{'a copy of another' if one else 'copies of others'}, and {number(counts.kept)} {stay}."
+            f"{self._judged_in_words}"
         )
+
+    @property
+    def _judged_in_words(self) -> str:
+        """How many pairs people have judged, and what decides about the others; "" for a run without a review."""
+        judged = None if self.decisions is None else self.decisions.judged
+        if judged is None:
+            return ""
+        rest = "" if judged.whole else " (undecided): the run alone decides about them"
+        return f" {judged.were('judged by people')}{rest}."
 
     @cached_property
     def tiles(self) -> list[Tile]:
@@ -217,7 +228,14 @@ class ReportContent:
             Tile("exact copies", number(counts.exact_copies), "the same tokens in the same order"),
             self._lost_tile(),
             Tile("recall", share(estimated), self._recall_in_words(estimated)),
+            *self._undecided_tile(),
         ]
+
+    def _undecided_tile(self) -> Iterator[Tile]:
+        judged = None if self.decisions is None else self.decisions.judged
+        if judged is not None:
+            of = f"of {counted(judged.seen + judged.skipped, 'pair')} to judge"
+            yield Tile("undecided", number(judged.skipped), of)
 
     def _lost_tile(self) -> Tile:
         lost = self.run.lost

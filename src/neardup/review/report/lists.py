@@ -6,23 +6,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.display import counted, number, percent, printable, size
+from neardup.display import Extent, counted, number, percent, printable, size
 from neardup.errors import NeardupError
+from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.verdicts import VerdictIndex
 from neardup.review.source import GroupLine, PairLine
 from neardup.run.account import DecisionAccount, DecisionsAccount, LostMost
 from neardup.run.lost_text import COLUMNS
 from neardup.run.places import similarities
 from neardup.run.records import SHINGLES, Shared
 from neardup.run.show import unit_of
-from neardup.run.stored_review import later_action
+from neardup.run.stored_review import later_action, review_in
 from neardup.run.tables import COUNTS, MEASURED
-from neardup.tables import Int64s
+from neardup.tables import Int64s, column
 
 if TYPE_CHECKING:
     from neardup.review.report.figures import GroupFigures, PairFigures
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 LISTED = 10
 """Lines of the lists of pairs, losses and problems."""
+FILES = 20
+"""Lines of the list of files."""
 FOLLOWED = 50
 """Lines of the lists of decisions and tags."""
 REASON, PASSAGE = 240, 160
@@ -179,6 +183,23 @@ class PairLists:
         )
 
 
+def files_read(result: Found) -> Some:
+    """The files of the input with their sizes and digests, as the result records them."""
+    tables = {} if result.places is None else result.places.tables(column(result.ranks, "row"))
+    if "places" not in tables:
+        return Some((), 0)
+    files = tables["places"].select(["name", "size", "digest", "reference"])
+    rows = [
+        (str(one["name"]), number(one["size"] or 0), _digest(one["digest"]), "reference" * bool(one["reference"]))
+        for one in files.slice(0, FILES).to_pylist()
+    ]
+    return Some(rows, files.num_rows)
+
+
+def _digest(value: bytes | str | None) -> str:
+    return "not recorded" if not value else value.hex() if isinstance(value, bytes) else value
+
+
 def losses(result: Found) -> Some:
     """Return the removed documents that lose most text."""
     lost = result.run.lost
@@ -232,6 +253,7 @@ class ReportDecisions:
         self._removed = run.run.counts.removed, result.run.counts.removed
         self._action = run.run.action
         self._later = 0 if self.only_reviewed else later_action(run)
+        self.judged = _judged(run) if self.only_reviewed else None
 
     @property
     def number(self) -> str:
@@ -313,16 +335,25 @@ class ReportDecisions:
 
     @property
     def followed(self) -> Some:
-        """The decisions, the latest first: the decision, its documents, the person, the time."""
+        """The actions with decisions that hold, the latest first: the decisions, the person, the time."""
+        rows = [_row(some) for some in _by_action(self._account.followed)]
+        return Some(rows[:FOLLOWED], len(rows))
+
+    @property
+    def followed_words(self) -> str:
+        """The caption of that list."""
         account = self._account
-        return Some([_row(one) for one in account.followed[:FOLLOWED]], account.applied)
+        part = f", of the latest {number(len(account.followed))} of {counted(account.applied, 'decision')}"
+        return f"Decisions, an action a row, the latest first{part * (len(account.followed) < account.applied)}"
 
     @property
     def not_applicable(self) -> Some:
         """The decisions that do not apply, each with the reason."""
         account = self._account
-        rows = [(*_row(one)[:3], brief(one.reason, REASON)) for one in account.listed[:FOLLOWED]]
-        return Some(rows, account.not_applicable)
+        groups = _by_action(account.listed)
+        rows = [(*_row(some)[:3], brief(some[0].reason, REASON)) for some in groups[:FOLLOWED]]
+        left = account.not_applicable - len(account.listed)  # not recorded: each is a row, as far as it is known
+        return Some(rows, len(groups) + left)
 
     @property
     def tags(self) -> Some:
@@ -417,14 +448,37 @@ def _known(value: np.float64) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _row(decision: DecisionAccount) -> tuple[str, str, str, str]:
-    """A decision in the cells of a table: its documents, itself, the person, the time."""
+def _judged(run: Found) -> Extent | None:
+    """Return how many pairs of a result in a folder its reviewers have judged; None for other results."""
+    if run.folder is None:
+        return None
+    verdicts = VerdictIndex(ResultIndex(run))
+    verdicts.apply(review_in(run.ranks, run.folder).state)
+    done, pairs = int(verdicts.count.sum()), int(verdicts.pairs.sum())
+    return Extent("pair", done, skipped=pairs - done)
+
+
+D = TypeVar("D", bound=DecisionAccount)
+
+
+def _by_action(decisions: Sequence[D]) -> list[list[D]]:
+    """Return the decisions of each action, sort and reason not to apply, in their order."""
+    groups: dict[object, list[D]] = {}
+    for one in decisions:
+        groups.setdefault((one.action, one.decision, getattr(one, "reason", "")), []).append(one)
+    return list(groups.values())
+
+
+def _row(decisions: Sequence[DecisionAccount]) -> tuple[str, str, str, str]:
+    """Decisions of one action in the cells of a table: the first document, themselves, the person, the time."""
+    decision, more = decisions[0], len(decisions) - 1
     first, *others = (str(id) for id in decision.ids)
     sort = decision.decision
     verb = f"represents the group of {first}" if sort == "represents" else sort
     if sort == "represents":
         first, others = others[0] if others else first, []
     documents = f"{verb} with {' and '.join(others)}" if others else verb
+    documents += f", and {counted(more, 'more decision')} of this action" * (more > 0)
     time = brief(decision.at, _SHOWN)[:16].replace("T", " ")
     return first, brief(documents, REASON), brief(decision.by, _SHOWN), f"{time} UTC"
 
