@@ -17,7 +17,7 @@ from neardup import Collection, QueryError
 from neardup.collection.pages import Hit
 from neardup.collection.query import parse
 from neardup.collection.query import plan as query_plan
-from neardup.collection.query.explanation import describe
+from neardup.collection.query.explanation import describe, expected_shares
 from neardup.collection.query.plan import MOST_BY_WORDS, FingerprintStep, plan
 from neardup.collection.search import Bounds, Counts, Evaluation, search
 from neardup.collection.sets import KnownShingles, Sets, ShingleOutlines, outlines_of
@@ -25,6 +25,9 @@ from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s
+from neardup.text.keys import key_of
+from support.memory_collection import MemoryCollection
+from support.messages import has_parts
 
 WORDS = [f"word{number}" for number in range(150)]
 
@@ -173,6 +176,47 @@ def test_the_recall_is_that_of_a_single_shared_shingle_and_is_kept(collection: C
         expected += planned.recall * len(sharing)
         assert set(documents) <= set(sharing)
     assert found >= expected
+
+
+KEYS, ASKED = 160, 6
+
+
+@pytest.mark.parametrize("words", [5, 9])
+def test_the_chance_is_one_over_keys_and_not_over_documents(words: int) -> None:
+    """Documents with one shingle of a template (of 5 words) in common, or five of them (of 9 words)."""
+    header, shared = " ".join(f"header{k}" for k in range(words)), words - 4
+    texts = {f"d{k}": f"{header} " + " ".join(f"t{k}x{w}" for w in range(60)) for k in range(24)}
+    found, stated = np.zeros((KEYS, ASKED)), np.zeros((KEYS, ASKED))
+    for number in range(KEYS):
+        view = MemoryCollection(texts, scale=5, floor=1, key=key_of(number.to_bytes(32, "big")))
+        for asked in range(ASKED):
+            planned = plan(parse(f"FINGERPRINT:d{asked}"), view)
+            [step] = planned.fingerprints
+            assert step.way == "sample"
+            found[number, asked] = len(Evaluation(planned, view).documents()) / (len(texts) - 1)
+            stated[number, asked] = dict(expected_shares(step))[shared]
+            if shared == 1:
+                assert planned.recall <= stated[number, asked] + 1e-9
+    assert set(np.unique(found)) == {0.0, 1.0}  # one shingle, or the draw among a few, decides for all of them
+    difference = (found - stated).mean(axis=1)  # the queries under one key are not independent
+    error = difference.std(ddof=1) / np.sqrt(KEYS)
+    assert abs(difference.mean()) <= 3.5 * error
+    assert found.mean() >= stated.mean() - 3.5 * error
+
+
+def test_a_shingle_of_boilerplate_is_not_looked_up_beside_rarer_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_plan, "BOILERPLATE", 10)
+    header = "this message and its attachments are meant for the named recipient alone and for nobody else at all"
+    texts = {f"d{k}": f"{header} " + " ".join(f"t{k}x{w}" for w in range(60)) for k in range(40)}
+    texts["twin"] = texts["d0"] + " with an end of its own"
+    view = MemoryCollection(texts, scale=2)
+    planned = plan(parse("FINGERPRINT:d0"), view)
+    [step] = planned.fingerprints
+    assert step.common > 0
+    assert view.ids(Evaluation(planned, view).documents()) == ["twin"]
+    assert has_parts("\n".join(describe(planned)), "rarest", "common ones", "rarer than those left out")
+    alone = MemoryCollection({f"d{k}": f"{header} {header.upper()}" for k in range(40)}, scale=2)
+    assert len(Evaluation(plan(parse("FINGERPRINT:d0"), alone), alone).documents()) in (0, 39)
 
 
 def test_no_document_is_compared_and_a_refusal_names_the_quick_form(collection: Collection) -> None:

@@ -45,8 +45,10 @@ class MemoryCollection(View):
     sampling: Any = None  # attributes instead of the properties of the view
     base: Any = NO_BASE
 
-    def __init__(self, documents: Mapping[str, str] | None = None, *, scale: int = 16, floor: int = 8) -> None:
-        self.sampling = Sampled(scale, floor)
+    def __init__(
+        self, documents: Mapping[str, str] | None = None, *, scale: int = 16, floor: int = 8, key: Key = PUBLIC
+    ) -> None:
+        self.sampling = Sampled(scale, floor, key=key)
         self.texts: list[str] = []
         self.names: list[str] = []
         self.metadata: list[Mapping[str, object]] = []
@@ -61,12 +63,14 @@ class MemoryCollection(View):
             self.add_all(documents)
 
     def add_all(self, documents: Mapping[str, str]) -> None:
-        sets = shingle_sets(pa.array(list(documents.values())), np.arange(len(documents)), Settings(), PUBLIC)
+        sets = shingle_sets(
+            pa.array(list(documents.values())), np.arange(len(documents)), Settings(), self.sampling.key
+        )
         for k, (name, text) in enumerate(documents.items()):
             self._add(name, text, {}, sets.hashes[sets.offsets[k] : sets.offsets[k + 1]])
 
     def add(self, name: str, text: str, **metadata: object) -> None:
-        found = shingle_sets(pa.array([text], pa.string()), np.array([0]), Settings(), PUBLIC)
+        found = shingle_sets(pa.array([text], pa.string()), np.array([0]), Settings(), self.sampling.key)
         self._add(name, text, metadata, found.hashes)
 
     def _add(self, name: str, text: str, metadata: Mapping[str, object], hashes: UInt64s) -> None:

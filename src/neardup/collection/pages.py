@@ -160,7 +160,8 @@ class Hit:
 class Page:
     """Some hits, best first. ``found``: hits on all pages; ``next``: the token of the next page, None at the end.
 
-    ``query`` is the canonical form, ``recall`` the least probability with which a matching document is found;
+    ``query`` is the canonical form, ``recall`` the least chance, over the keys that a collection may have, that a
+    matching document is found: those that share the same shingles are found or missed together;
     ``warnings`` are sentences about numbers that surely mean something else. A query that begins with EXPLAIN has
     a plan and no hits, and ``found`` is None. ``plan`` is None for a page of a service.
 

@@ -241,8 +241,9 @@ def test_a_plan_in_english(documents: MemoryCollection) -> None:
         "    recall 0.8048 or more, 80 % asked for; about 2 candidates",
         "  not:",
         "    documents with metadata day>=2020-01-10",
-        "recall 0.8048 or more: with this probability a document that fits is found; every hit is verified "
-        "on its text",
+        "recall 0.8048 or more: the chance, over the keys that a collection may have, that a document that fits "
+        "is found; those that share the same shingles are found or missed together; every hit is verified on its "
+        "text",
         "candidates: about 1 of 206 documents",
     ]
 
@@ -256,6 +257,7 @@ def test_a_plan_in_english(documents: MemoryCollection) -> None:
         ("FINGERPRINT:a_b", "documents that share a sampled shingle with document"),
         ("FINGERPRINT:a_b", r"look up its \d+ sampled shingles; every document with one of them is a hit"),
         ("FINGERPRINT:a_b", r"shares 7 of its 26 shingles \(26.9 %\) has one with 95% or more"),
+        ("FINGERPRINT:a_b", r"expected .*: 0\.\d+ of those that share 1, .* share 20"),
         ("SIMILAR:a_b_30", 'documents that resemble document "a_b" by 30 % or more'),
         ("FINGERPRINT:mixed_80_90", r"sampled shingles of smallest hash; \d+ hits make a candidate\n"),
         ("NOT FINGERPRINT:a_b_1", "a miss under NOT would be a false hit"),

@@ -81,6 +81,7 @@ def _data(step: plans.FingerprintStep) -> dict[str, Any]:
         "hits": step.hits,
         "recall": step.recall,
         "candidates": step.candidates,
+        "expected_shares": dict(expected_shares(step)) if step.way == "sample" else None,
     }
 
 
@@ -132,6 +133,7 @@ def _fingerprint(step: plans.FingerprintStep) -> Iterator[str]:
     yield STEP + _lookups(step)
     if step.way == "sample":
         yield STEP + _found(step)
+        yield STEP + _shares(step)
     expected = f"about {display.counted(round(step.candidates), 'candidate')}"
     yield f"{STEP}{_sure(step.recall)}, {_asked(step)}; {expected}"
 
@@ -171,9 +173,29 @@ def _found(step: plans.FingerprintStep) -> str:
     return f"a document that shares {shared:,} of its {n:,} shingles ({parts}) has one with {_OFTEN:.0%} or more"
 
 
+SHARED = (1, 2, 5, 10, 20)
+"""The numbers of shared shingles for which the expected share of the documents found is stated."""
+
+
+def expected_shares(step: plans.FingerprintStep) -> list[tuple[int, float]]:
+    """Return for numbers of shared shingles the expected share of such documents that the look-ups find.
+
+    The expectation is over the key of the collection, which puts shingles in order: documents that share the same
+    shingles are found or missed together.
+    """
+    n, drawn = step.target.n, len(step.sampled)
+    return [(c, float(plans.passing(n, c, drawn)[1])) for c in SHARED if c <= n]
+
+
+def _shares(step: plans.FingerprintStep) -> str:
+    parts = (f"{display.similarity(share, 2)} of those that share {c}" for c, share in expected_shares(step))
+    return f"expected to be found, over the keys that a collection may have: {', '.join(parts)}"
+
+
 def _asked(step: plans.FingerprintStep) -> str:
     if step.way == "sample":
-        return "for a document that shares a single one; FINGERPRINT:…_1_100 misses none from 1 % on"
+        rarer = " that is rarer than those left out" if step.common else ""
+        return f"for a document that shares a single one{rarer}; FINGERPRINT:…_1_100 misses none from 1 % on"
     if step.negated:
         return "because a miss under NOT would be a false hit"
     if step.target.probability is None:
@@ -190,7 +212,10 @@ def _sure(recall: float) -> str:
 def _promised(plan: plans.QueryPlan) -> str:
     if plan.recall == 1:
         return display.Extent("document", plan.total).no("match") + " is missed"
-    return "with this probability a document that fits is found"
+    return (
+        "the chance, over the keys that a collection may have, that a document that fits is found; those that "
+        "share the same shingles are found or missed together"
+    )
 
 
 def _about(count: float) -> str:

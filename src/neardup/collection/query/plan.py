@@ -200,6 +200,8 @@ MOST_LOOKUPS = 200_000
 
 MOST_POSTINGS = 50_000
 """A clause without numbers looks up its rarest sampled shingles: their lists have at most this many documents."""
+BOILERPLATE, BOILERPLATE_SHARE = 1000, 1 / 20
+"""It looks up no shingle that more documents than this, and than this share of all, have, if others are rarer."""
 
 MOST_WORDS = 100
 """The most words of a phrase: each costs .2 MB and a pass over its list."""
@@ -470,12 +472,17 @@ class _Choice:
     def by_whole_sample(self) -> FingerprintStep:
         """Look up the sampled shingles: those below the limit, or the few smallest if these are fewer.
 
-        The most common ones are left out beyond ``MOST_POSTINGS``, but the rarest one is always looked up.
+        Those of ``BOILERPLATE`` and the most common ones beyond ``MOST_POSTINGS`` are left out: one shingle of it
+        would decide for all documents that have it. The rarest one is always looked up.
         """
         n = self.target.n
         hashes = self.target.hashes[: max(self.sampled, min(n, self.view.sampling.floor))]
         rare = self.view.rarest(hashes, MOST_POSTINGS)
-        postings = float(self.view.posting_counts(rare).sum())
+        counts = self.view.posting_counts(rare)
+        few = counts <= max(BOILERPLATE, self.total * BOILERPLATE_SHARE)
+        if few.any():
+            rare, counts = rare[few], counts[few]
+        postings = float(counts.sum())
         return replace(
             self.empty,
             way="sample",
