@@ -123,6 +123,14 @@ def with_options(text: str, spelled: Callable[[str, str], str]) -> str:
     return "".join(parts)
 
 
+_PATH = re.compile(
+    r"(?<![\w'\"/])(?:~?/|[A-Za-z]:[\\/]|\\\\|[a-z][a-z0-9+.-]*://|\.{1,2}/)(?:(?![:,;] |[\"'()\n]| \().)*"
+    r"|(?<=['\"])(?:~?/|[A-Za-z]:[\\/]|\\\\|[a-z][a-z0-9+.-]*://)[^'\"]*"
+    r"|(?<![\w'\"/])(?:[\w.-]+/)+[\w-]+\.\w+"
+)
+"""A path from a root, an address, or a path to a file; in quotation marks only from a root: ids have slashes."""
+
+
 class NeardupError(Exception):
     """Root of all errors of neardup.
 
@@ -137,6 +145,17 @@ class NeardupError(Exception):
     def __init__(self, given: str, allowed: str = "", do: str = "") -> None:
         self.given, self.allowed, self.do = given, allowed, do
         super().__init__(in_python(message_of(given, allowed, do)))
+
+    def public(self) -> dict[str, str]:
+        """Return the parts for strangers, without paths and addresses of this machine.
+
+        A path ends at a quotation mark, a bracket or a sign between parts of a sentence: names may hold spaces.
+
+        >>> NeardupError("There is no document 'a/1' in /srv/my mails/c.neardup", "An id").public()
+        {'given': "There is no document 'a/1' in …", 'allowed': 'An id', 'do': ''}
+        """
+        parts = {"given": self.given, "allowed": self.allowed, "do": self.do}
+        return {name: _PATH.sub("…", part) for name, part in parts.items()}
 
     def lines(self) -> str:
         """Return the message with each part on a line of its own, without full stops."""

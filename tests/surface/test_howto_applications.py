@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from neardup import Collection, InputError, OutputError
+from support.messages import has_parts
 from support.paths import DOCS
 
 TEXT = "the harbour office is closed on Friday because of the storm"
@@ -47,7 +48,10 @@ def test_an_application_of_its_own(client: Any) -> None:
     found = client.get("/documents/a/1").json()
     assert found == {"text": TEXT, "metadata": {"from": "ann"}, "group": 1}
     assert client.post("/near", json={"text": TEXT, "where": "from:ann"}).json() == ["a/1"]
-    assert client.get("/documents/x").status_code == 404
+    unknown = client.get("/documents/x")
+    assert unknown.status_code == 404
+    assert has_parts(unknown.json()["given"], "no document", "x")
+    assert "/" not in unknown.text  # no path of the server
     refused = client.post("/near", json={"text": TEXT, "overlap": "80"})
     assert (refused.status_code, refused.json()["do"]) == (422, "Did you mean 0.8?")
     assert client.post("/near", json={"text": "a " * 600_000}).status_code == 413

@@ -139,3 +139,9 @@ def test_a_collection_that_is_missing_is_a_shard_that_does_not_answer(run: Run, 
     assert answer.out.splitlines()[1:] == whole.out.splitlines()[1:]
     assert not places[1].exists()
     assert run("search", places[1], tmp_path / "2.neardup", "fox", "--partial").status == 2
+
+
+def test_a_query_that_begins_with_a_minus_sign_is_explained(search: Search) -> None:
+    status, _, err = search("-kernel")
+    assert status == 2
+    assert has_parts(err, "-kernel is not an option", "NOT", "-- -kernel")

@@ -57,3 +57,21 @@ def test_a_nested_tag_is_an_error_in_words(tmp_path: Path) -> None:
     path.write_text('{"id": "a", "tags": ' + "[" * 50_000 + "]" * 50_000 + "}\n")
     with pytest.raises(nd.InputError, match="as jsonl"):
         list(read_rows(path, "jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("given", "public"),
+    [
+        ("There is no document 'a/1' in /srv/mails/c.neardup", "There is no document 'a/1' in …"),
+        ("/srv/my mails/c.neardup: it is damaged", "…: it is damaged"),
+        ('There is no column "text/plain" in C:\\data\\a b.csv', 'There is no column "text/plain" in …'),
+        ("Cannot read s3://bucket/secret/key.parquet: denied", "Cannot read …: denied"),
+        ("It is not '/home/ann/in.jsonl' but another", "It is not '…' but another"),
+        ("out/kept.jsonl and ~/notes exist (both)", "… and … (both)"),
+        ("Text and/or ids, 1/2 of all", "Text and/or ids, 1/2 of all"),
+        ("No shard at postgresql://ann@db:5432/mails", "No shard at …"),
+    ],
+)
+def test_public_words_hold_no_path(given: str, public: str) -> None:
+    error = NeardupError(given, "Not /etc/passwd", "neardup check /srv/c.neardup")
+    assert error.public() == {"given": public, "allowed": "Not …", "do": "neardup check …"}

@@ -4,7 +4,10 @@ import dataclasses
 import functools
 import inspect
 import os
+import re
+import shlex
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -46,7 +49,19 @@ class _OwnHelp(TyperCommand):
         for word in args:
             if command := _REPLACED.get((self.name or "", word.partition("=")[0])):
                 ctx.fail(f"{word} is a command of its own now: {command}")
+        if self.name == "search":
+            self._explain_minus(ctx, args)
         return super().parse_args(ctx, args)
+
+    def _explain_minus(self, ctx: Any, args: list[str]) -> None:
+        """Refuse a query that begins with a minus sign, which the parser would take for an option."""
+        known = {spelling for parameter in self.params for spelling in parameter.opts} | {"-h"}
+        for word in takewhile(lambda word: word != "--", args):
+            if re.match("-[^-]", word) and word[:2] not in known:
+                ctx.fail(
+                    f"{word} is not an option. A query that begins with a minus sign comes behind --, or has NOT "
+                    f"in its place: neardup search COLLECTION -- {shlex.quote(word)}"
+                )
 
 
 class _Commands(TyperGroup):

@@ -316,6 +316,9 @@ def propose(rows: Rows, sketches: Sketches, plan: Plan | None, progress: Progres
         search = HammingSearch(method.by_simhash(rows.settings, shingles))
         return search, search.propose(rows, sketches, progress)
     choice = method.choose(wanted, shingles, rows.settings.shingles.unit)
+    if wanted.method == "auto" and choice.method == "lsh" and not plan.suffices:
+        why = f"no bands of {plan.slots} slots reach recall {plan.recall:g} at threshold {plan.threshold:g}"
+        choice = replace(choice, method="exact", why=why)
     if MEASURES[wanted.measure].features == "tokens":
         search = CommonTextSearch(choice, plan)
     elif choice.method == "exact":
@@ -331,7 +334,7 @@ def _exact_or_lsh(
     """The exact join, or LSH if the join turns out to look at too many pairs."""
     exact, wanted = ExactSearch(choice, plan), rows.settings.search
     proposal = exact.propose(rows, sketches, progress)
-    if method.surely_exact(wanted):  # however many pairs it looks at
+    if method.surely_exact(wanted) or not plan.suffices:  # however many pairs it looks at
         return exact, proposal
     count = _lookups(proposal)
     if method.is_close(choice, wanted, count, proposal.tied):

@@ -37,6 +37,11 @@ class Plan:
         """
         return 1 - prod(1 - similarity**rows for rows in self.bands)
 
+    @property
+    def suffices(self) -> bool:
+        """Whether the bands reach the recall at the threshold."""
+        return self.probability(self.threshold) >= self.recall
+
     def candidates(self, pairs_by_similarity: dict[float, float]) -> float:
         """Expected number of candidates, given the number of pairs at each similarity."""
         return sum(count * self.probability(j) for j, count in pairs_by_similarity.items())
@@ -107,6 +112,19 @@ def even_bands(slots: int, bands: int) -> tuple[int, ...]:
     return (rows + 1,) * longer + (rows,) * (bands - longer)
 
 
+def nearest_plan(threshold: float, recall: float, slots: int) -> Plan:
+    """Return the bands of :func:`plan`, or the ones that find most if none reach the recall.
+
+    For a run that may join exactly, and then needs no bands.
+
+    >>> nearest_plan(0.01, 0.99, 128).suffices
+    False
+    """
+    Settings.of(threshold=threshold, recall=recall, slots=slots, sketch="classic")  # classic allows any slot count
+    cuts = (Plan(threshold, recall, slots, even_bands(slots, bands)) for bands in range(1, slots + 1))
+    return next((cut for cut in cuts if cut.suffices), Plan(threshold, recall, slots, even_bands(slots, slots)))
+
+
 def plan(threshold: float = 0.8, recall: float = 0.99, slots: int = 128) -> Plan:
     """Return the cheapest bands that find pairs at ``threshold`` with probability ``recall`` or better.
 
@@ -118,14 +136,11 @@ def plan(threshold: float = 0.8, recall: float = 0.99, slots: int = 128) -> Plan
     >>> plan(0.8, 0.99).bands[-1], len(plan(0.8, 0.99).bands)
     (6, 19)
     """
-    Settings.of(threshold=threshold, recall=recall, slots=slots, sketch="classic")  # classic allows any slot count
-    for bands in range(1, slots + 1):
-        chosen = Plan(threshold, recall, slots, even_bands(slots, bands))
-        if chosen.probability(threshold) >= recall:
-            return chosen
-    best = Plan(threshold, recall, slots, even_bands(slots, slots)).probability(threshold)
+    best = nearest_plan(threshold, recall, slots)
+    if best.suffices:
+        return best
     raise SettingError(
         f"With {slots} slots no bands reach recall {recall:g} at threshold {threshold:g}",
-        f"At most {similarity(best, 4)} is possible there",
+        f"At most {similarity(best.probability(threshold), 4)} is possible there",
         "Raise the threshold or the number of slots, or lower the recall",
     )

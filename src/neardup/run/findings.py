@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup import display
-from neardup.errors import InputError
+from neardup.errors import InputError, NeardupError
 from neardup.io.names import url_in
 from neardup.io.writers import OutputFolder, common_access
 from neardup.io.writers.mirrors import fetched
@@ -20,7 +20,16 @@ from neardup.run import found_view, lost_text, records
 from neardup.run.fates import given_back, stays, stream
 from neardup.run.found_view import ShownPairs, shown_pairs
 from neardup.run.graph import Neighbourhood, around, edges_of
-from neardup.run.places import Outside, StoredPlaces, is_known, links, looked, outside, stored_pairs
+from neardup.run.places import (
+    Outside,
+    StoredPlaces,
+    input_documents,
+    is_known,
+    links,
+    looked,
+    outside,
+    stored_pairs,
+)
 from neardup.run.regroup import regroup
 from neardup.run.result_folder import read_result
 from neardup.run.texts import StoredTexts
@@ -107,7 +116,8 @@ class Found(records.ResultRecord):
     def why(self, id: records.Id) -> records.Decision:
         """Return the evidence for one document, also for one that stays because it is in no group.
 
-        Raises InputError for an unknown id; a stored result knows the documents in pairs, groups and copies.
+        Raises InputError for an unknown id. A stored result knows the documents in pairs, groups and copies, and
+        looks for others in its input, if that has at most 1 GB of text and can be read.
 
         >>> from neardup.run.find import find
         >>> print(find(["one text", "another text"]).why(1))
@@ -118,7 +128,7 @@ class Found(records.ResultRecord):
         if member_of.num_rows == 0:
             aside = self._not_judged(id)
             if copy_of is None and aside is None and not is_known(self, id):
-                self._refuse_unknown(id)
+                self._find_in_input(id)
             return records.Decision(id, None, copy_of, None, aside)
         row = member_of.slice(0, 1).to_pylist()
         first_of = self._copied([id, row[0]["group"]])
@@ -295,12 +305,37 @@ class Found(records.ResultRecord):
         except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
             raise InputError(f"The id {id!r} is not of the type of the ids here", f"Ids of type {kind}") from error
 
-    def _refuse_unknown(self, id: records.Id) -> None:
-        known = pc.unique(self.groups["id"]).to_pylist()
-        near = get_close_matches(str(id), islice(map(str, known), 100_000), n=3)
-        raise InputError(
-            records.unknown_id(id).rstrip("."), "", f"Did you mean {' or '.join(near)}?" if near else ""
-        )
+    def _find_in_input(self, id: records.Id) -> None:
+        """Look for an id that no table has among the documents of the input. Raises InputError unless it is there.
+
+        A document without a near copy is in no table of a stored result.
+        """
+        known = dict.fromkeys(map(str, islice(pc.unique(self.groups["id"]).to_pylist(), _NAMES)))
+        try:
+            if self.run.bytes.text > _READ_AGAIN:
+                raise InputError("The input is too large to look for the id in it")
+            # a result of this process has looked in its input already
+            for document in input_documents(self) if self.folder is not None else ():
+                if document.id == id:
+                    return
+                if len(known) < _NAMES:
+                    known[str(document.id)] = None
+        except (NeardupError, OSError) as error:
+            why = error.given if isinstance(error, NeardupError) else str(error)
+            raise InputError(
+                f"Of {id!r} no near copy at or above the threshold is stored, and whether there is such a "
+                f"document cannot be said: {why}",
+                "A document in a pair, a group or a copy; any other one while its input can be read",
+            ) from error
+        near = get_close_matches(str(id), known, n=3)
+        given = f"No document of the input has the id {id!r}"
+        raise InputError(given, "", f"Did you mean {' or '.join(near)}?" if near else "")
+
+
+_NAMES = 100_000
+"""Ids among which similar ones are sought."""
+_READ_AGAIN = 10**9
+"""Bytes of text up to which an input is read again to look for an id."""
 
 
 def load(folder: str | Path) -> Found:

@@ -30,7 +30,7 @@ from neardup.join.shingle_store import held_shingles
 from neardup.kernels import sets as kernels
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs
-from neardup.lsh.bands import plan
+from neardup.lsh.bands import nearest_plan
 from neardup.measures import MEASURES
 from neardup.run.asked_columns import parts_of, require_reference
 from neardup.runtime import worker_count
@@ -308,7 +308,7 @@ def predict(
     """Fingerprint the first chunks, and predict the rest. ``resume``: the run keeps its finished parts on disk."""
     require_reference(settings.keep, settings.relations, against)
     search = settings.search
-    bands = None if settings.by_simhash else plan(search.threshold, search.recall, settings.sketch.slots)
+    bands = None if settings.by_simhash else nearest_plan(search.threshold, search.recall, settings.sketch.slots)
     slots = 0 if bands is None or surely_exact(search) else settings.sketch.slots
     rows = text = units = 0
     sample: list[ReadChunk] = []

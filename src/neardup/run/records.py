@@ -309,8 +309,3 @@ Result = TypeVar("Result", bound=ResultRecord)
 def with_account(result: Result, **changes: Any) -> Result:
     """Return the result with ``changes`` of its account."""
     return replace(result, run=structs.replace(result.run, **changes))
-
-
-def unknown_id(id: Id) -> str:
-    """The text of the error for an id that is in no group."""
-    return f"Of {id!r} no near copy at or above the threshold was found, or the id is unknown."

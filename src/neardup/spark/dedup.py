@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from neardup.errors import InputError, SettingError
 from neardup.join.method import choose, is_close, reconsider, surely_exact
-from neardup.lsh.bands import plan
+from neardup.lsh.bands import nearest_plan, plan
 from neardup.settings import SettingKeywords, Settings
 from neardup.spark.components import Families, components, families
 from neardup.spark.groups import CLOSED, HUB, PAIR, ROW, decide, schema_of, tables_of
@@ -88,7 +88,8 @@ def _run(
         rows = rows.selectExpr(f"row + {NEW} as row", f"cast(id as {kind}) as id", "text")
         rows = old.selectExpr("row", f"cast(id as {kind}) as id", "text").union(rows)
     spark, search = df.sparkSession, settings.search
-    bands = plan(search.threshold, search.recall, settings.sketch.slots)
+    cut = nearest_plan if search.method == "exact" else plan
+    bands = cut(search.threshold, search.recall, settings.sketch.slots)
     job = SparkJob(spark, settings, bands, spark.sparkContext.broadcast(new_key()), first_new, work)
     return _found(df, rows, id, job)
 

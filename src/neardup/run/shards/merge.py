@@ -32,7 +32,7 @@ from neardup.io.writers import access_of, common_access
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
 from neardup.kernels.text.hashing import Key
-from neardup.lsh.bands import plan
+from neardup.lsh.bands import nearest_plan
 from neardup.run.asked_columns import asked_columns, parts_of
 from neardup.run.find import run
 from neardup.run.findings import Found
@@ -313,7 +313,7 @@ def complete(target: FingerprintFolder, documents: Documents, columns: Chosen, s
     """Sort the keys of all added chunks, and write the rest of the folder."""
     if not simhash_words(settings):
         search = settings.search
-        write_sorted_bands(target, plan(search.threshold, search.recall, settings.sketch.slots))
+        write_sorted_bands(target, nearest_plan(search.threshold, search.recall, settings.sketch.slots))
     used = {columns.text, columns.id, *asked_columns(settings.keep, settings.relations)}
     target.finish(
         _input(documents, columns, used), places_of(documents, columns.text, columns.id, reference=False)

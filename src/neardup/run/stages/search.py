@@ -18,7 +18,7 @@ from neardup.join.pairs import PairRoom
 from neardup.join.rows import Rows, Sketches
 from neardup.join.search import ExactJoin, FoundPairs, HeldSets, Proposal, Search, SearchOutcome
 from neardup.join.search import propose as proposed
-from neardup.lsh.bands import Plan, plan
+from neardup.lsh.bands import Plan, nearest_plan, plan
 from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.exclusions import left_aside_notes
 from neardup.run.pipeline import Meter
@@ -30,8 +30,10 @@ from neardup.settings import Keep, Relations, SearchSettings, Sketch
 
 def bands(search: SearchSettings, sketch: Sketch) -> BandPlan:
     """Choose the bands in which similar documents meet."""
-    by_simhash = sketch.sketch == "simhash"
-    return BandPlan(None if by_simhash else plan(search.threshold, search.recall, sketch.slots))
+    if sketch.sketch == "simhash":
+        return BandPlan(None)
+    cut = plan if search.method == "lsh" else nearest_plan  # a run that may join exactly needs none
+    return BandPlan(cut(search.threshold, search.recall, sketch.slots))
 
 
 def corpus(inputs: Inputs, keep: Keep, relations: Relations) -> Corpus:
