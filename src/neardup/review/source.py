@@ -238,6 +238,8 @@ class GroupView:
     notes: tuple[str, ...] = ()
     pending: bool = False
     """Whether some words or similarities are still being read."""
+    order: str = "by similarity"
+    """Where the order of the members comes from, in words."""
 
 
 @dataclass(frozen=True)

@@ -234,10 +234,7 @@ class AuditedDocuments(ShareFound):
 
 
 class Stratum(AuditedDocuments):
-    """The documents of one stratum, those drawn, the true pairs of the drawn, and the found pairs.
-
-    The interval is that of Wilson; the recall is exact if the stratum was drawn whole.
-    """
+    """A stratum. The interval is that of Wilson; the recall is exact if the stratum was drawn whole."""
 
     name: str
     documents: Count

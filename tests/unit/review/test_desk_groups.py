@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from html import unescape
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -292,9 +292,9 @@ def test_a_representative_of_the_reference_set_may_have_the_id_of_a_new_document
     desk = Desk.open(tmp_path / "result")
     [line] = desk.groups(Question()).lines
     view = desk.group(line.key)
-    assert [member.key for member in view.members] == [0, 2, 1]
+    assert [member.key for member in view.members] == [0, 1, 2]
     assert [member.words[:80] for member in view.members] == [
-        TEXTS[id][:80] for id in ("fox", "fox-less", "fox-12")
+        TEXTS[id][:80] for id in ("fox", "fox-12", "fox-less")
     ]
     assert "old.jsonl" in view.members[0].where
     assert desk.pair(1, 0).comparison.b.text == TEXTS["fox"]
@@ -407,7 +407,7 @@ def test_steps_that_take_long_are_counted_for_the_next_page(
 ) -> None:
     monkeypatch.setattr(desks, "BESIDE", 0.0)
     words = [f"word{n}" for n in range(40)]
-    texts = {"whole": words, "begin": words[:25] + ["other"] * 4, "end": ["else"] * 4 + words[15:]}
+    texts = {"all": words, "begin": words[:25] + ["other"] * 4, "end": ["else"] * 4 + words[15:]}
     result = make_result(tmp_path, {id: " ".join(of) for id, of in texts.items()}, threshold=0.4)
     with closing(Desk.open(result)) as desk:
         desk._lines.differences.warm()
@@ -551,3 +551,31 @@ def test_the_folder_that_all_members_share_is_not_repeated(tmp_path: Path) -> No
     for member in view.members:
         assert dict(member.metadata).keys() == {"mtime"}
         assert re.fullmatch(r"[\d-]{10}T[\d:]{8}Z", dict(member.metadata)["mtime"])
+
+
+@pytest.mark.parametrize(
+    ("dates", "order", "ids"),
+    [
+        (["2013-01-02", "2020-03-04", "2019-01-01"], "by date", ["a_v3", "a_v2", "a_v1"]),
+        (["2013-01-02", "", "2019-01-01"], "by name (1 of 3 have no date)", ["a_v1", "a_v2", "a_v3"]),
+        (["", "", ""], "by name", ["a_v1", "a_v2", "a_v3"]),
+    ],
+)
+def test_a_group_and_its_pairs_have_one_order_that_says_where_it_comes_from(
+    tmp_path: Path, dates: list[str], order: str, ids: list[str]
+) -> None:
+    words = [f"w{n}" for n in range(40)]
+    rows = [
+        {"id": f"a_v{n}", "text": " ".join([*words, f"end{n}"]), **({"date": date} if date else {})}
+        for n, date in zip((3, 1, 2), dates, strict=True)
+    ]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    nd.find(tmp_path / "in.jsonl", id="id", text="text", threshold=0.5).save(tmp_path / "out")
+    with closing(Desk.open(tmp_path / "out")) as desk:
+        desk._lines.differences.warm()
+        (line,) = desk.groups(Question()).lines
+        view = desk.group(line.key)
+        assert (view.order, [str(member.id) for member in view.members]) == (order, ids)
+        keys = [member.key for member in view.members]
+        for one, other in combinations(keys, 2):
+            assert desk.in_time(other, one) == (one, other)

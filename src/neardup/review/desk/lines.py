@@ -15,7 +15,7 @@ from neardup.io.decisions.records import JudgedPair
 from neardup.io.readers.text_files import PLACE
 from neardup.review.desk.differences import ComputedPairs, Differences, Kernels, named
 from neardup.review.desk.index import ResultIndex
-from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier
+from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier, version_of
 from neardup.review.desk.subjects import COLLECTION
 from neardup.review.desk.texts import LAST_WAIT, Budget, TextReader, Whereabouts
 from neardup.review.desk.verdicts import Fates, VerdictIndex
@@ -294,8 +294,27 @@ class Lines:
         return index.missed.similarity_of(a, b) if similarity is None and index.missed is not None else similarity
 
     def is_earlier(self, a: int, b: int) -> bool:
-        """Return whether document a is earlier than b: see ``is_earlier``."""
+        """Return whether document a is before b: in their group if they are in one, or else alone."""
+        group = int(self.index.group_of[a])
+        if group >= 0 and group == self.index.group_of[b]:
+            inside = self.index.slice(group)
+            if inside.stop - inside.start <= NAMED_MEMBERS:
+                order = self.in_time(self.index.members[inside].tolist())[0]
+                return order.index(a) < order.index(b)
         return is_earlier(*((self.date(document), self.index.documents.id(document)) for document in (a, b)))
+
+    def in_time(self, documents: list[int]) -> tuple[list[int], str]:
+        """Return documents in one order, and in words where it comes from: dates if all have one, or else names.
+
+        A part of the dates would order some pairs by date and others by name, and a group by neither.
+        """
+        dates = {document: self.date(document) for document in documents}
+        missing = sum(not date for date in dates.values())
+        names = {document: version_of(self.index.documents.id(document)) for document in documents}
+        if not missing:
+            return sorted(documents, key=lambda document: (dates[document], names[document])), "by date"
+        part = f" ({missing:,} of {len(documents):,} have no date)" if missing < len(documents) else ""
+        return sorted(documents, key=names.__getitem__), f"by name{part}"
 
     def date(self, document: int) -> str:
         """Return the date of a document as its metadata has it, "" without one."""

@@ -55,6 +55,7 @@ def group_view(lines: Lines, group: int, before: source.Key | None, after: sourc
         count if count > len(listed) else 0,
         (note,) if count > len(listed) else (),
         budget.short,
+        order_of(lines, group),
     )
 
 
@@ -73,19 +74,23 @@ def near_of(lines: Lines, group: int) -> list[int]:
 
 
 def versions_of(lines: Lines, group: int) -> list[int]:
-    """Return the representative and the members to judge: by date, then those without one.
+    """Return the representative and the members to judge in the order of ``Lines.in_time``.
 
-    These are the representative, then the most similar members; so are all of a large group.
+    Those of a large group are the representative, then the most similar members.
     """
     index, inside = lines.index, lines.index.slice(group)
     near = lines.made.near[inside]
     values = np.nan_to_num(index.similarity[inside][near], nan=-1.0)
     members: list[int] = index.members[inside][near][np.argsort(-values, kind="stable")].tolist()
     members.insert(0, int(lines.made.heads[group]))
-    if len(members) <= MOST_MEMBERS:
-        dates = {member: lines.date(member) for member in members}
-        members.sort(key=lambda member: (not dates[member], dates[member]))
-    return members
+    return lines.in_time(members)[0] if len(members) <= MOST_MEMBERS else members
+
+
+def order_of(lines: Lines, group: int) -> str:
+    """Return what the order of the members to judge comes from, in words."""
+    inside = lines.index.slice(group)
+    members = [int(lines.made.heads[group]), *lines.index.members[inside][lines.made.near[inside]].tolist()]
+    return lines.in_time(members)[1] if len(members) <= MOST_MEMBERS else "by similarity"
 
 
 def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int, budget: Budget) -> source.Panes:

@@ -310,7 +310,6 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
     values = {
         "first": first,
         "shown": here if first in here else [first, *here],
-        "dated": any(member.date for member in view.members),
         "shared": shared_values(view.members),
         "folder": folder,
         "heading": middle_cut(str(first.id)[len(folder) :].rpartition("/")[2] or str(first.id), 2 * NAME_WIDTH),
