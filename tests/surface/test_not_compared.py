@@ -136,3 +136,21 @@ def test_a_summary_names_the_parts_that_go_without_having_been_compared(run: Run
     assert json.loads((out / "run.json").read_text())["lost"]["unread"] == {"images": 1}
     assert nd.load(out).run.lost.unread == {"images": 1}
     assert nd.find(tmp_path / "in", keep="none").run.lost.unread == {"images": 3}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of warcio
+def test_pages_of_a_web_archive_are_compared_with_their_images(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("warcio")
+    from support.made_warc import Page, records_of, write_warc
+
+    pages = [
+        Page(f"https://example.org/{name}", page(image).encode()) for name, image in zip("abc", "xxy", strict=True)
+    ]
+    archive = write_warc(tmp_path / "a.warc", records_of(pages))
+    assert run("dedup", archive, "-o", tmp_path / "out", "--keep", "first", "--id", "url").status == 0
+    found = nd.load(tmp_path / "out")
+    assert found.copies["id"].to_pylist() == ["https://example.org/b"]
+    assert reasons(found)["https://example.org/c"].endswith(OTHER_IMAGES)
+    assert run("fingerprint", archive, "-o", tmp_path / "fp", "--id", "url").status == 0
+    assert run("merge", tmp_path / "fp", "-o", tmp_path / "merged", "--keep", "first").status == 0
+    assert reasons(nd.load(tmp_path / "merged")) == reasons(found)

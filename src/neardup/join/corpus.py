@@ -52,7 +52,7 @@ class Part:
     @property
     def columns(self) -> list[str]:
         """The columns to read, each once."""
-        carried = ATTACHMENTS if self.documents.format == "text" else None
+        carried = ATTACHMENTS if self.documents.format in ("text", "warc") else None
         relations = self.relations
         names = (self.text, self.id, *self.extra, *relations.within, relations.across, carried)
         return list(dict.fromkeys(name for name in names if name))

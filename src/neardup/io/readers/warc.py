@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
+from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.io.containers.base import most_unpacked
 from neardup.io.containers.codecs import unpacked_file
 from neardup.io.containers.spools import Held
@@ -265,8 +266,8 @@ def _limited(file: Any, size: int | None) -> Callable[[int], bytes]:
 def _schema(names: Sequence[str]) -> pa.Schema:
     """Return the columns of files with these headers."""
     own = [(name, pa.int64() if name == "status" else pa.large_string()) for name in OWN]
-    headers = [(name, pa.large_string()) for name in names if name not in (*OWN, "text")]
-    return pa.schema([*own, *headers, ("text", pa.large_binary())])
+    headers = [(name, pa.large_string()) for name in names if name not in (*OWN, ATTACHMENTS, "text")]
+    return pa.schema([*own, *headers, (ATTACHMENTS, ATTACHMENTS_TYPE), ("text", pa.large_binary())])
 
 
 def _pieces(records: Iterator[WarcRecord], size: int) -> Iterator[tuple[list[WarcRecord], list[int]]]:
@@ -385,7 +386,9 @@ class WarcChunk(TableChunk):
         body = _in_utf8(message) if suffix == ".html" else message.body
         extracted = extractor.read(body, f"page{suffix}", seconds)
         content = ReadContent(
-            extracted.text.encode("utf-8", "replace"), {**extracted.metadata, **_described(message)}
+            extracted.text.encode("utf-8", "replace"),
+            {**extracted.metadata, **_described(message)},
+            extracted.attachments,
         )
         self.owner.known.texts.keep((self.position, record.number), content)
         return content
@@ -429,6 +432,8 @@ def _column(name: str, rows: Sequence[tuple[WarcRecord, ReadContent]]) -> list[A
     """Return the values of a column."""
     if name == "text":
         return [content.text for _, content in rows]
+    if name == ATTACHMENTS:
+        return [[one._asdict() for one in content.attachments] or None for _, content in rows]
     if name == "status":
         return [int(str(content.metadata[name])) if name in content.metadata else None for _, content in rows]
     if name in ("title", "content_type"):
