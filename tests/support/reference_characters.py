@@ -53,9 +53,15 @@ def differences(
     ends = [(0, 0), *spans_a, (len(a), len(a))], [(0, 0), *spans_b, (len(b), len(b))]
     for k in range(len(spans_a) + 1):
         (_, i), (j, _), (_, m), (n, _) = ends[0][k], ends[0][k + 1], ends[1][k], ends[1][k + 1]
+        while k == 0 and i < j and a[i].isspace():
+            i += 1
+        while k == 0 and m < n and b[m].isspace():
+            m += 1
+        while k == len(spans_a) and i < j and a[j - 1].isspace():
+            j -= 1
+        while k == len(spans_a) and m < n and b[n - 1].isspace():
+            n -= 1
         gaps = [re.sub(r"\s+", " ", normalize("NFC", gap)) for gap in (a[i:j], b[m:n])]
-        gaps = [gap.lstrip() for gap in gaps] if k == 0 else gaps
-        gaps = [gap.rstrip() for gap in gaps] if k == len(spans_a) else gaps
         if gaps[0] == gaps[1]:
             continue
         while i < j and m < n and a[i] == b[m]:

@@ -15,6 +15,7 @@ from markupsafe import escape
 from neardup.comparison.alignment import Alignment, Piece, Row
 from neardup.comparison.compare import Comparison
 from neardup.display import Fragment, columns, counted, escaped_parts, number, painted, visible
+from neardup.text.characters import KINDS, canonical
 
 Line = list[Fragment]
 
@@ -85,9 +86,9 @@ def marked(alignment: Alignment, row: Row, piece: Piece, side: int) -> Iterator[
     text = visible((alignment.text_a, alignment.text_b)[side][piece.begin : piece.end])
     if piece.opens:
         yield f"[{piece.match}]\u00a0", f"match{piece.match % 4}"
-    if piece.kind == "changed":
+    if piece.kind in ("changed", "characters"):
         style, (begin, end) = (("removed", ("[-", "-]")), ("added", ("{+", "+}")))[side]
-        yield (f"{begin}{text}{end}" if row.kind == "changed" else text), style
+        yield (f"{begin}{text}{end}" if row.kind == "changed" or piece.kind == "characters" else text), style
     elif piece.kind == "moved":
         yield (
             text if row.kind in ("moved_a", "moved_b") else f"<~{text}~>",
@@ -97,7 +98,7 @@ def marked(alignment: Alignment, row: Row, piece: Piece, side: int) -> Iterator[
         yield text, ""
 
 
-def merged(row: Row, text_a: str) -> Iterator[tuple[Piece, int]]:
+def merged(row: Row) -> Iterator[tuple[Piece, int]]:
     """Return the pieces of both sides in one order, each with its side: equal text as A has it, once."""
 
     def stretches(pieces: Sequence[Piece]) -> list[list[Piece]]:
@@ -113,12 +114,27 @@ def merged(row: Row, text_a: str) -> Iterator[tuple[Piece, int]]:
         yield from ((piece, int(not row.a)) for piece in row.a or row.b)
         return
     for a, b in zip(stretches(row.a), stretches(row.b), strict=True):
-        edited_a, edited_b = (any(piece.kind in ("changed", "moved") for piece in side) for side in (a, b))
-        from_a = edited_a or not edited_b or any(text_a[piece.begin : piece.end].strip() for piece in a)
-        if from_a:
+        edited_a, edited_b = (any(piece.kind not in ("between", "same") for piece in side) for side in (a, b))
+        if edited_a and edited_b:
+            ends = [
+                (
+                    [piece for piece in side[:1] if piece.kind == "between"],
+                    [piece for piece in side[-1:] if piece.kind == "between"],
+                )
+                for side in (a, b)
+            ]
+            own, other = (
+                side[len(before) : len(side) - len(after)]
+                for side, (before, after) in zip((a, b), ends, strict=True)
+            )
+            yield from ((piece, 0) for piece in ends[0][0]) if ends[0][0] else ((piece, 1) for piece in ends[1][0])
+            yield from ((piece, 0) for piece in own)
+            yield from ((piece, 1) for piece in other)
+            yield from ((piece, 0) for piece in ends[0][1]) if ends[0][1] else ((piece, 1) for piece in ends[1][1])
+        elif edited_b or not a:
+            yield from ((piece, 1) for piece in b)
+        else:
             yield from ((piece, 0) for piece in a)
-        if edited_b:
-            yield from ((piece, 1) for piece in b[from_a and b[0].kind == "between" :])
 
 
 def way_to(alignment: Alignment, match: int, side: int) -> str:
@@ -136,17 +152,17 @@ def ways(alignment: Alignment, row: Row) -> str:
 
 
 def restyled(alignment: Alignment, row: Row) -> bool:
-    """Return whether the two sides of an equal row differ, though not in white space alone."""
+    """Return whether the two sides of an equal row differ in white space that one lacks, or in text left out."""
     if row.kind != "equal":
         return False
     a = alignment.text_a[row.a[0].begin : row.a[-1].end]
     b = alignment.text_b[row.b[0].begin : row.b[-1].end]
-    return a != b and a.split() != b.split()
+    return canonical(a) != canonical(b)
 
 
 def inline(alignment: Alignment, row: Row, width: int) -> list[Line]:
     """Return the lines of a row in one column."""
-    pieces = merged(row, alignment.text_a)
+    pieces = merged(row)
     fragments = [part for piece, side in pieces for part in marked(alignment, row, piece, side)]
     if not (row.a and row.b) and ways(alignment, row):
         text, style = fragments.pop()
@@ -155,7 +171,14 @@ def inline(alignment: Alignment, row: Row, width: int) -> list[Line]:
             (f" ({ways(alignment, row)})", "note"),
             (text[len(text.rstrip()) :], ""),
         ]
-    marks = {"changed": "-+", "only_a": "-", "only_b": "+", "moved_a": "~-", "moved_b": "~+"}
+    marks = {
+        "changed": "-+",
+        "only_a": "-",
+        "only_b": "+",
+        "moved_a": "~-",
+        "moved_b": "~+",
+        "characters": "\u2260",
+    }
     mark = "=" if restyled(alignment, row) else marks.get(row.kind, "")
     colour = {"-": "removed", "+": "added"}.get(mark, "")
     return [[(f"{mark if line else '':<3}", colour), *line] for line in wrapped(fragments, width - 3)]
@@ -168,8 +191,8 @@ def in_two_columns(alignment: Alignment, row: Row, width: int) -> list[Line]:
     for side, pieces in enumerate((row.a, row.b)):
         fragments = [part for piece in pieces for part in marked(alignment, row, piece, side)]
         sides.append(wrapped(fragments or [(ways(alignment, row), "note")], column))
-    left = {"changed": "-", "only_a": "-", "moved_a": "~"}.get(row.kind, "")
-    right = {"changed": "+", "only_b": "+", "moved_b": "~"}.get(row.kind, "")
+    left = {"changed": "-", "only_a": "-", "moved_a": "~", "characters": "\u2260"}.get(row.kind, "")
+    right = {"changed": "+", "only_b": "+", "moved_b": "~", "characters": "\u2260"}.get(row.kind, "")
     marks = ("=", "=") if restyled(alignment, row) else (left, right)
     nothing: Line = []
     lines = []
@@ -185,8 +208,9 @@ def rows_as_text(alignment: Alignment, width: int, codes: Mapping[str, str], ful
     """Return the lines of all rows, long stretches folded."""
     folded = {"equal": ("equal ", ""), "changed": ("changed ", ""), "only_a": ("", " only in A")}
     folded |= {"only_b": ("", " only in B"), "moved_a": ("moved ", " of A"), "moved_b": ("moved ", " of B")}
+    alone = ("changed", "characters")
     lines_of = in_two_columns if width >= 100 else inline
-    groups = groupby(enumerate(alignment.rows), lambda at: (at[1].kind, at[1].kind == "changed" and at[0]))
+    groups = groupby(enumerate(alignment.rows), lambda at: (at[1].kind, at[1].kind in alone and at[0]))
     stretches = [
         (kind, [line for _, row in group for line in lines_of(alignment, row, width)])
         for (kind, _), group in groups
@@ -197,7 +221,7 @@ def rows_as_text(alignment: Alignment, width: int, codes: Mapping[str, str], ful
             first = 3 if at or len(stretches) == 1 else 0
             last = 3 if at + 1 < len(stretches) or len(stretches) == 1 else 0
         hidden = len(lines) - first - last
-        if not full and hidden > max(first, last):
+        if not full and kind != "characters" and hidden > max(first, last):
             words = f"··· {counted(hidden, f'{folded[kind][0]}line')}{folded[kind][1]} ···"
             lines = [*lines[:first], [(words.center(width).rstrip(), "note")], *lines[len(lines) - last :]]
         for line in lines:
@@ -219,7 +243,7 @@ def cell(found: Comparison, row: Row, side: int) -> str:
     for piece in pieces:
         text = escaped((alignment.text_a, alignment.text_b)[side][piece.begin : piece.end])
         content += badge(found, piece.match, side) if piece.opens and moves(found, piece.match) else ""
-        if piece.kind == "changed":
+        if piece.kind in ("changed", "characters"):
             content += f"<ins>{text}</ins>" if side else f"<del>{text}</del>"
         else:
             content += f'<mark class="c{piece.match % 6}">{text}</mark>' if piece.kind == "moved" else text
@@ -251,11 +275,23 @@ def escaped(text: str) -> str:
     )
 
 
+def characters_of(found: Comparison, row: Row) -> str:
+    """Return the weightiest kind of the characters that differ in a row."""
+    ends = [(side[0].begin, side[-1].end) for side in (row.a, row.b)]
+    kinds = [
+        each.kind
+        for each in found.alignment.characters
+        for (begin, end), (first, last) in zip((each.a, each.b), ends, strict=True)
+        if begin < end and first <= begin < last
+    ]
+    return KINDS[max(kinds)]
+
+
 def rows_as_html(found: Comparison) -> Iterator[str]:
     """Return the rows of the page."""
     words = {"changed": "changed", "only_a": "only in A", "only_b": "only in B"}
     words |= {"moved_a": "moved, in A", "moved_b": "moved, in B"}
-    marks = {"changed": "±", "only_a": "−", "only_b": "+", "moved_a": "~", "moved_b": "~"}
+    marks = {"changed": "±", "only_a": "−", "only_b": "+", "moved_a": "~", "moved_b": "~", "characters": "\u2260"}
     last = sum(row.kind != "equal" for row in found.alignment.rows)
     n = 0
     for row in found.alignment.rows:
@@ -268,9 +304,10 @@ def rows_as_html(found: Comparison) -> Iterator[str]:
                 f'<a class="step" href="#d{to}" aria-label="{which} difference">{arrow}</a>'
                 for to, arrow, which in steps
             )
-            label = f'<span class="unheard">{words[row.kind]}, difference </span>'
+            name = words.get(row.kind) or characters_of(found, row)
+            label = f'<span class="unheard">{name}, difference </span>'
             head, identity = f"<b>{marks[row.kind]}{label}{number(n)}</b>{''.join(links)}", f' id="d{n}"'
         elif restyled(found.alignment, row):
-            head, kind = '<span class="mark" title="equal but for case or punctuation">≈</span>', "equal"
+            head, kind = '<span class="mark" title="equal but for white space">≈</span>', "equal"
         cells = cell(found, row, 0) + cell(found, row, 1)
         yield f'<tr class="{kind}"{identity}><th scope="row">{head}</th>{cells}</tr>'

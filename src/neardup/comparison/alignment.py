@@ -4,16 +4,19 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.comparison import matching
+from neardup.comparison import marks, matching
 from neardup.comparison.matching import TokenPair
 from neardup.kernels import rows as kernels
 from neardup.kernels.match.alignment import heaviest_chain, words_between
 from neardup.tables import Bools, Int32s, Int64s
+from neardup.text.characters import COUNTED, CharacterDifference
+from neardup.text.characters import KINDS as CHARACTERS
 from neardup.text.unicode import codepoints_of, of_each
 from neardup.text.units import Units
 
@@ -76,8 +79,8 @@ def _class_of(char: str) -> int:
     letter = char.isalnum() and not char.isdecimal()
     bits = letter * kernels.LETTER | char.isupper() * kernels.UPPER | char.isspace() * kernels.SPACE
     bits |= (char.islower() or char.isdigit()) * kernels.GOES_ON | char.isalnum() * kernels.WORD
-    for marks, bit in _MARKS:
-        bits |= (char in marks) * bit
+    for chars, bit in _MARKS:
+        bits |= (char in chars) * bit
     return bits
 
 
@@ -126,11 +129,11 @@ def path_of(pair: TokenPair, tiles: Int64s, limits: tuple[int, int] = LIMITS) ->
     return Path(runs[:, [first, second, 2, 3]], chain, not whole)
 
 
-PieceKind: TypeAlias = Literal["same", "changed", "moved", "between"]
-RowKind: TypeAlias = Literal["equal", "changed", "only_a", "only_b", "moved_a", "moved_b"]
+PieceKind: TypeAlias = Literal["same", "changed", "moved", "between", "characters"]
+RowKind: TypeAlias = Literal["equal", "changed", "only_a", "only_b", "moved_a", "moved_b", "characters"]
 
-PIECE_KINDS: tuple[PieceKind, ...] = ("same", "changed", "moved", "between")
-ROW_KINDS: tuple[RowKind, ...] = ("equal", "changed", "only_a", "only_b", "moved_a", "moved_b")
+PIECE_KINDS: tuple[PieceKind, ...] = ("same", "changed", "moved", "between", "characters")
+ROW_KINDS: tuple[RowKind, ...] = ("equal", "changed", "only_a", "only_b", "moved_a", "moved_b", "characters")
 """The position of a kind is its number in ``kernels.rows``."""
 
 
@@ -139,8 +142,9 @@ class Piece:
     """Characters [begin, end) of one text.
 
     ``kind``: *same* (the other side has the same units opposite), *changed* (it does not), *moved* (it has them
-    elsewhere), *between* (no unit: punctuation, layout, ignored text). ``match``: the number of the matching
-    chunk, 0 if it is in none. ``opens``: the chunk begins here; a chunk of several lines has several pieces.
+    elsewhere), *between* (no unit: punctuation, layout, ignored text), *characters* (the same units, or none, but
+    other characters). ``match``: the number of the matching chunk, 0 if it is in none. ``opens``: the chunk begins
+    here; a chunk of several lines has several pieces.
     """
 
     kind: PieceKind
@@ -178,13 +182,6 @@ class Pieces:
         """The characters [begin, end) of each row, int64[rows, 2]; an empty span for a row without any."""
         ends = np.concatenate(([0], self.spans[:, 1]))[self.first]
         return np.column_stack((ends[:-1], ends[1:]))
-
-    def rows_of_matches(self, matches: int) -> Int64s:
-        """Return int64[matches + 1]: the row in which each match begins, indexed by match number."""
-        rows = np.zeros(matches + 1, np.int64)
-        begins = np.flatnonzero(self.opens)
-        rows[self.matches[begins]] = np.searchsorted(self.first, begins, "right") - 1
-        return rows
 
     def one_by_one(self) -> list[tuple[Piece, ...]]:
         """Return the pieces of each row."""
@@ -232,7 +229,8 @@ class Alignment:
     """The rows, which together hold both texts in full, the matching chunks by number, and the limits reached.
 
     ``table`` has the rows as arrays. Match k + 1 has ``units[k]`` units, covers the characters ``spans_a[k]`` and
-    ``spans_b[k]`` (int64[k, 2]) and is moved if ``moved[k]`` (bool). ``caps`` names the limits.
+    ``spans_b[k]`` (int64[k, 2]) and is moved if ``moved[k]`` (bool). ``caps`` names the limits. ``characters`` are
+    the places where equal units have other characters, in the order of A.
     """
 
     text_a: str
@@ -243,6 +241,7 @@ class Alignment:
     spans_a: Int64s
     spans_b: Int64s
     caps: tuple[str, ...]
+    characters: tuple[CharacterDifference, ...] = ()
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -265,10 +264,44 @@ class Alignment:
     @cached_property
     def rows_of_matches(self) -> tuple[Int64s, Int64s]:
         """The row in which each match begins in A and in B, indexed by match number: int64[matches + 1] each."""
-        return (
-            self.table.a.rows_of_matches(len(self.units)),
-            self.table.b.rows_of_matches(len(self.units)),
+        rows_a, rows_b = (
+            np.concatenate(([0], np.searchsorted(side.spans_of_rows[:, 1], spans[:, 0], "right")))
+            for side, spans in zip(self.table.sides, (self.spans_a, self.spans_b), strict=True)
         )
+        return rows_a, rows_b
+
+    def differing(self) -> dict[str, Any]:
+        """Return the differences as plain data, ready for JSON.
+
+        ``rows`` are the numbers of rows that are not equal, by kind. ``changed`` has the parts of each changed row
+        and of each row of one text; ``characters`` the places where equal units have other characters.
+        """
+        texts = self.text_a, self.text_b
+        changed = [
+            {
+                "kind": row.kind,
+                **{
+                    side: [text[piece.begin : piece.end] for piece in pieces if piece.kind == "changed"]
+                    for side, text, pieces in zip("ab", texts, (row.a, row.b), strict=True)
+                },
+            }
+            for row in self.rows
+            if row.kind in ("changed", "only_a", "only_b")
+        ]
+        characters = [
+            {
+                "kind": CHARACTERS[each.kind],
+                "counts": each.kind >= COUNTED,
+                **{f"span_{side}": list(span) for side, span in zip("ab", (each.a, each.b), strict=True)},
+                **{
+                    side: text[slice(*span)]
+                    for side, text, span in zip("ab", texts, (each.a, each.b), strict=True)
+                },
+            }
+            for each in self.characters
+        ]
+        rows = {kind: count for kind, count in self.kinds.items() if kind != "equal"}
+        return {"rows": rows, "changed": changed, "characters": characters}
 
     @property
     def places(self) -> dict[int, tuple[int, int]]:
@@ -311,15 +344,22 @@ def align(a: Units, b: Units, tiles: Int64s, limits: tuple[int, int] = LIMITS) -
         np.column_stack((units.spans[tiles[:, side], 0], units.spans[ends[:, side], 1]))
         for side, units in enumerate((a, b))
     )
+    table, own_cuts = _table(cuts, *paths)
+    chars = table.a.spans_of_rows, table.b.spans_of_rows
+    stretches = [
+        *marks.of_rows((a, b), table.kinds, chars, own_cuts, runs),
+        *marks.of_moved((a, b), tiles[moved]),
+    ]
     return Alignment(
         a.text,
         b.text,
-        _table(*paths),
+        _with_marks(table, stretches),
         tiles[:, 2],
         ~path.in_order,
         spans_a,
         spans_b,
         (WORDS_CAP,) * path.capped,
+        tuple(sorted((each for stretch in stretches for each in stretch.places), key=attrgetter("a", "b"))),
     )
 
 
@@ -341,11 +381,75 @@ def _marked(runs: Int64s, moved: Int64s, tiles: Int64s) -> Int64s:
     return marked[np.argsort(marked[:, 0])]
 
 
-def _table(*columns: tuple[Any, ...]) -> Table:
-    """Return the pieces of both texts between the cuts, without empty rows."""
+def _table(cuts: Int64s, *columns: tuple[Any, ...]) -> tuple[Table, Int64s]:
+    """Return the pieces of both texts between the cuts, without empty rows; and the cuts that end the rows."""
     there = np.logical_or(*(np.diff(first) > 0 for *_, first in columns))
     a, b = (
         Pieces(kinds, spans, matches, opens, np.concatenate(([0], first[1:][there])))
         for kinds, spans, matches, opens, first in columns
     )
-    return Table(kernels.row_kinds(a.kinds, a.first, b.kinds, b.first), a, b)
+    return Table(kernels.row_kinds(a.kinds, a.first, b.kinds, b.first), a, b), cuts[there]
+
+
+def _with_marks(table: Table, stretches: list[marks.PairedText]) -> Table:
+    """Return the rows with the marks of stretches; equal units with other characters make a kind of row."""
+    if not stretches:
+        return table
+    a, b = (
+        _refined(pieces, sorted(mark for stretch in stretches for mark in stretch.marks[side]))
+        for side, pieces in enumerate(table.sides)
+    )
+    kinds = table.kinds.copy()
+    for pieces in (a, b):
+        rows = np.searchsorted(pieces.first, np.flatnonzero(pieces.kinds == kernels.CHARACTERS), "right") - 1
+        kinds[rows[kinds[rows] == kernels.EQUAL_ROW]] = kernels.CHARACTERS_ROW
+    return Table(kinds, a, b)
+
+
+def _refined(pieces: Pieces, wanted: list[marks.PieceMark]) -> Pieces:
+    """Return pieces cut at the ends of marks, those inside with the kind of the mark; adjacent ones are joined."""
+    if not wanted:
+        return pieces
+    places = np.unique(np.array([mark[:2] for mark in wanted], np.int64))
+    inside = np.searchsorted(pieces.spans[:, 1], places, "right")
+    is_cut = inside < len(pieces.spans)
+    is_cut[is_cut] = pieces.spans[inside[is_cut], 0] < places[is_cut]
+    places, inside = places[is_cut], inside[is_cut]
+    times = 1 + np.bincount(inside, minlength=len(pieces.kinds))
+    columns: tuple[Any, ...] = (pieces.kinds, pieces.spans, pieces.matches, pieces.opens)
+    kinds, spans, matches, opens = (np.repeat(column, times, axis=0) for column in columns)
+    new = inside + 1 + np.arange(len(inside))
+    spans[new, 0] = spans[new - 1, 1] = places
+    opens[new] = False
+    first = np.concatenate(([0], np.cumsum(times)))[pieces.first]
+    _set_kinds(kinds, spans, matches, opens, wanted)
+    alike = (kinds[1:] == kinds[:-1]) & (kinds[1:] != kernels.SAME) & ~opens[1:]
+    alike &= (kinds[1:] == kernels.CHARACTERS) | ((kinds[1:] == kernels.CHANGED) & (matches[1:] == 0))
+    joined = np.concatenate(([False], alike))
+    joined[first[first < len(joined)]] = False
+    kept = np.flatnonzero(~joined)
+    spans[kept, 1] = spans[np.append(kept[1:], len(joined)) - 1, 1]
+    return Pieces(kinds[kept], spans[kept], matches[kept], opens[kept], np.searchsorted(kept, first))
+
+
+def _set_kinds(
+    kinds: NDArray[np.int8], spans: Int64s, matches: Int32s, opens: Bools, wanted: list[marks.PieceMark]
+) -> None:
+    """Give the pieces in marks their kinds; a match whose first piece is changed begins with the next one."""
+    lost = []
+    for begin, end, kind in wanted:
+        those = slice(*np.searchsorted(spans[:, 0], (begin, end)).tolist())
+        free = kinds[those] != (kernels.MOVED if kind == kernels.CHANGED else kernels.CHANGED)
+        kinds[those][free] = kind
+        if kind == kernels.CHANGED:
+            lost += matches[those][free & opens[those]].tolist()
+            matches[those][free], opens[those][free] = 0, False
+        elif those.start + 1 < those.stop and matches[those.start] == 0 and opens[those.start + 1]:
+            # the match begins with the marks before its first token
+            matches[those.start], opens[those.start], opens[those.start + 1] = (
+                matches[those.start + 1],
+                True,
+                False,
+            )
+    for match in lost:
+        opens[np.flatnonzero(matches == match)[:1]] = True

@@ -196,7 +196,8 @@ class ComparisonRecord:
         """Return everything as plain data, ready for JSON.
 
         Spans are [begin, end) in characters of the original texts, one per unit; tiles are [start in a, start in
-        b, length]; the flags of the information match are runs [begin, end) of units.
+        b, length]; the flags of the information match are runs [begin, end) of units. ``differences`` are the
+        changed parts of both texts, and the places where equal units have other characters, with their kind.
         """
         flags = {name: getattr(self, name) for name in ("redundant_a", "redundant_b", "matched_a", "matched_b")}
         return {
@@ -209,6 +210,7 @@ class ComparisonRecord:
             "kind": self.kind,
             "difference": self.difference,
             "not_compared": list(self.not_compared),
+            "differences": self.alignment.differing(),
             "evidence": {
                 "spans_a": self.a.spans.tolist(),
                 "spans_b": self.b.spans.tolist(),

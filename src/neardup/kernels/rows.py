@@ -85,10 +85,10 @@ def _abbreviation(classes, at):
     return begin == 0 or classes[begin - 1] & WORD == 0
 
 
-SAME, CHANGED, MOVED, BETWEEN = 0, 1, 2, 3
-"""Kinds of a piece; in the order of ``alignment.table.PIECE_KINDS``."""
-EQUAL_ROW, CHANGED_ROW, ONLY_A, ONLY_B, MOVED_A, MOVED_B = range(6)
-"""Kinds of a row; in the order of ``alignment.table.ROW_KINDS``."""
+SAME, CHANGED, MOVED, BETWEEN, CHARACTERS = range(5)
+"""Kinds of a piece; in the order of ``alignment.PIECE_KINDS``. Only ``comparison.marks`` makes the last one."""
+EQUAL_ROW, CHANGED_ROW, ONLY_A, ONLY_B, MOVED_A, MOVED_B, CHARACTERS_ROW = range(7)
+"""Kinds of a row; in the order of ``alignment.ROW_KINDS``; the last as above."""
 _LINE = 2
 
 

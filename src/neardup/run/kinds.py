@@ -1,18 +1,20 @@
 """The kinds of difference of the reported pairs and copies: texts read in portions, pairs judged in threads."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from neardup.comparison.kinds import IDENTICAL, KINDS, STYLE
+from neardup.comparison.kinds import IDENTICAL, KINDS
 from neardup.join.rows import Rows
 from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map
 from neardup.tables import Int64s, column, distinct
+from neardup.text.characters import canonical
 
 if TYPE_CHECKING:
     from neardup.text.units import Reading
@@ -37,26 +39,37 @@ def with_kinds(table: pa.Table, pairs: pa.Table, rows: Rows, threads: int, meter
     """
     with meter.stage("kinds", pairs.num_rows, "pairs") as advance:
         a, b = (rows.unique[column(pairs, end)] for end in ("a", "b"))
-        kinds = np.full(len(a), -1, np.int8)
-        for inside in _portions(a, b, rows.bytes):
-            texts = _texts(rows, distinct(a[inside], b[inside]))
-            tasks = [inside[first : first + _PAIRS] for first in range(0, len(inside), _PAIRS)]
+        kinds = _kinds_of(a, b, rows, threads, advance)
+    return table.append_column(KIND, _names(kinds))
 
-            def work(task: Int64s, texts: dict[int, bytes] = texts) -> list[int]:
-                return list(_judged(a[task].tolist(), b[task].tolist(), texts))
 
-            for task, kinds_found in zip(tasks, ordered_map(work, tasks, threads), strict=True):
-                kinds[task] = kinds_found
-                advance(len(task))
-    names = pa.array(KINDS, pa.string()).take(pa.array(kinds, mask=kinds < 0))
-    return table.append_column(KIND, names)
+def _kinds_of(
+    a: Int64s, b: Int64s, rows: Rows, threads: int, advance: Callable[[int], object]
+) -> NDArray[np.int8]:
+    """Return the number of the kind of each pair of rows, −1 where it cannot be determined."""
+    kinds = np.full(len(a), -1, np.int8)
+    for inside in _portions(a, b, rows.bytes):
+        texts = _texts(rows, distinct(a[inside], b[inside]))
+        tasks = [inside[first : first + _PAIRS] for first in range(0, len(inside), _PAIRS)]
+
+        def work(task: Int64s, texts: dict[int, bytes] = texts) -> list[int]:
+            return list(_judged(a[task].tolist(), b[task].tolist(), texts))
+
+        for task, kinds_found in zip(tasks, ordered_map(work, tasks, threads), strict=True):
+            kinds[task] = kinds_found
+            advance(len(task))
+    return kinds
+
+
+def _names(kinds: NDArray[np.int8]) -> pa.Array:
+    return pa.array(KINDS, pa.string()).take(pa.array(kinds, mask=kinds < 0))
 
 
 def with_kinds_of_copies(table: pa.Table, copies: Int64s, rows: Rows, meter: Meter) -> pa.Table:
     """Return the table of exact copies with the column ``kind``.
 
-    ``copies`` are the rows of the table. Exact copies have the same words, so only two kinds are possible. One
-    pass keeps a digest of each text.
+    ``copies`` are the rows of the table. One pass keeps a digest of each text; only copies with another digest are
+    compared: they have the same words, but other characters.
     """
     involved = distinct(copies, rows.copy_of[copies])
     with meter.stage("kinds", len(involved), "documents") as advance:
@@ -67,14 +80,14 @@ def with_kinds_of_copies(table: pa.Table, copies: Int64s, rows: Rows, meter: Met
             digests[k] = np.frombuffer(chunk_digests, np.uint64)
             advance(1)
     own, first = (digests[np.searchsorted(involved, those)] for those in (copies, rows.copy_of[copies]))
-    names = np.where((own == first).all(axis=1), IDENTICAL, STYLE)
-    return table.append_column(KIND, pa.array(names.tolist(), pa.string()))
+    kinds = np.full(len(copies), KINDS.index(IDENTICAL), np.int8)
+    differ = np.flatnonzero((own != first).any(axis=1))
+    kinds[differ] = _kinds_of(rows.copy_of[copies[differ]], copies[differ], rows, 1, lambda _: None)
+    return table.append_column(KIND, _names(kinds))
 
 
 def _digest(text: bytes) -> bytes:
-    from neardup.comparison.kinds.rules import without_form  # imported late: other runs need none of it
-
-    plain = without_form(text.decode("utf-8", "replace"))
+    plain = canonical(text.decode("utf-8", "replace"))
     return hashlib.blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

@@ -311,9 +311,9 @@ class GroupSettings:
     kinds: bool = rules.setting(
         False,
         rules.TRUE_OR_FALSE,
-        "Add the kind of difference of each pair to pairs.parquet: case or punctuation only, numbers only, quoted "
-        "reply, one is contained, one passage inserted/removed, moved, or wording; and of each exact copy to "
-        "copies.parquet. Reads the texts once more.",
+        "Add the kind of difference of each pair to pairs.parquet: sign or operator, case or punctuation only, "
+        "numbers only, quoted reply, one is contained, one passage inserted/removed, moved, or wording; and of "
+        "each exact copy to copies.parquet. Reads the texts once more.",
         panel=rules.OUTPUT,
     )
 

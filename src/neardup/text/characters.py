@@ -6,9 +6,9 @@ White space that both have, and Unicode's canonical normal form (NFC), are no di
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import NamedTuple
 from unicodedata import category, decomposition, normalize
 
@@ -67,7 +67,7 @@ def differences(
     """Yield the differences of characters of two texts with equal tokens, from the beginning to the end.
 
     Token k is at the characters ``spans_a[k]`` of A and ``spans_b[k]`` of B (int64[n, 2]). ``bounds`` are the
-    characters [begin, end) of A and of B to look at, by default all.
+    characters [begin, end) of A and of B to look at, by default all; white space at their ends does not count.
 
     >>> places = np.array([[0, 4], [7, 8]]), np.array([[0, 4], [6, 7]])
     >>> [(KINDS[each.kind], each.a, each.b) for each in differences("Rate: -5", "rate: 5", *places)]
@@ -77,32 +77,57 @@ def differences(
     if a[begin_a:end_a] == b[begin_b:end_b]:
         return
     edges = _edges(spans_a, begin_a, end_a), _edges(spans_b, begin_b, end_b)
-    for segment in np.flatnonzero(~_same_segments(a, b, edges)).tolist():
-        (i, j), (k, m) = (side[segment : segment + 2].tolist() for side in edges)
+    for segment, i, j, k, m in _differing_segments(a, b, edges):
         token, is_token = divmod(segment, 2)
         if is_token:
             kind = kind_of_tokens(a[i:j], b[k:m])
             if kind is not None:
                 yield CharacterDifference(kind, token, token + 1, (i, j), (k, m))
             continue
-        kind = kind_of_gaps(_gap(a, i, j), _gap(b, k, m))
+        ends = token == 0, token == len(spans_a)
+        (i, j), (k, m) = _without_ends(a, i, j, ends), _without_ends(b, k, m, ends)
+        kind = kind_of_gaps(gap_of(a, i, j), gap_of(b, k, m))
         if kind is not None:
-            (i, j), (k, m) = _differing(a, (i, j), b, (k, m))
-            yield CharacterDifference(kind, token, token, (i, j), (k, m))
+            yield CharacterDifference(kind, token, token, *differing(a, (i, j), b, (k, m)))
 
 
-def _gap(text: str, begin: int, end: int) -> BetweenTokens:
+def _without_ends(text: str, begin: int, end: int, ends: tuple[bool, bool]) -> tuple[int, int]:
+    """Return a gap without the white space at the ends of all text that is looked at."""
+    gap = text[begin:end]
+    begin += (len(gap) - len(gap.removeprefix("\ufeff").lstrip())) * ends[0]
+    return begin, max(begin, end - (len(gap) - len(gap.rstrip())) * ends[1])
+
+
+def gap_of(text: str, begin: int, end: int) -> BetweenTokens:
+    """Return the characters [begin, end) of a text with their neighbours."""
     gap = text[begin:end]
     return BetweenTokens(gap, text[max(begin - 1, 0) : begin], text[end : end + (AHEAD if "(" in gap else 2)])
 
 
-def _edges(spans: Int64s, begin: int, end: int) -> Int64s:
-    """Return where the gaps and tokens of a text begin, int64[2n + 2]: a gap, a token, …, a gap, and the end.
+def _edges(spans: Int64s, begin: int, end: int) -> list[int]:
+    """Return where the gaps and tokens of a text begin: a gap, a token, …, a gap, and the end.
 
     A character that has several tokens (½) is the first of them; the others are empty.
     """
-    edges: Int64s = np.maximum.accumulate(np.concatenate(([begin], spans.reshape(-1), [end])))
-    return edges
+    return list(accumulate((begin, *spans.ravel().tolist(), end), max))
+
+
+def _differing_segments(
+    a: str, b: str, edges: tuple[list[int], list[int]]
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Yield the number of each segment whose characters differ, and its characters [i, j) of A and [k, m) of B."""
+    one, other = edges
+    numbers: Iterable[int] = range(len(one) - 1)
+    if len(one) > LONG:
+        numbers = np.flatnonzero(~_same_segments(a, b, (np.array(one), np.array(other)))).tolist()
+    for segment in numbers:
+        i, j, k, m = one[segment], one[segment + 1], other[segment], other[segment + 1]
+        if a[i:j] != b[k:m]:
+            yield segment, i, j, k, m
+
+
+LONG = 512
+"""Segments from which on they are compared all at once."""
 
 
 def _same_segments(a: str, b: str, edges: tuple[Int64s, Int64s]) -> Bools:
@@ -123,16 +148,18 @@ def _same_segments(a: str, b: str, edges: tuple[Int64s, Int64s]) -> Bools:
     return same
 
 
-def _differing(a: str, own: tuple[int, int], b: str, other: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+def differing(
+    a: str, own: tuple[int, int], b: str, other: tuple[int, int]
+) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the characters of two gaps that differ, without what they have in common at their ends."""
     one, two = a[slice(*own)], b[slice(*other)]
     begin = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))
     most = min(len(one), len(two)) - begin
     pairs = zip(reversed(one), reversed(two), strict=False)
     end = min(most, sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)))
-    return tuple(
-        _without_space(gap, first + begin, begin, len(gap) - end)
-        for gap, first in ((one, own[0]), (two, other[0]))
+    return (
+        _without_space(one, own[0] + begin, begin, len(one) - end),
+        _without_space(two, other[0] + begin, begin, len(two) - end),
     )
 
 
@@ -172,7 +199,9 @@ def kind_of_tokens(a: str, b: str) -> int | None:
     ['case', 'sign or operator', 'form of letters']
     """
     a, b = normalize("NFC", a), normalize("NFC", b)
-    if a == b or not (a and b):  # the second token of a character, such as the 2 of ½, goes with the first
+    if a.split() == b.split() or not (
+        a and b
+    ):  # the second token of a character, such as the 2 of ½, goes with the first
         return None
     forms = [[(char, decomposition(char)) for char in token if decomposition(char)[:1] == "<"] for token in (a, b)]
     raised = [[char for char, form in token if form.startswith(_FORMULA)] for token in forms]
@@ -198,7 +227,7 @@ def kind_of_gaps(a: BetweenTokens, b: BetweenTokens) -> int | None:
     >>> KINDS[kind_of_gaps(BetweenTokens(". ", "e", "an"), BetweenTokens(", ", "e", "an"))]
     'punctuation'
     """
-    one, other = _spaced(a), _spaced(b)
+    one, other = (_SPACES.sub(" ", normalize("NFC", gap.text)) for gap in (a, b))
     if one == other:
         return None
     if len(one) + len(other) > LONGEST:
@@ -214,16 +243,9 @@ def kind_of_gaps(a: BetweenTokens, b: BetweenTokens) -> int | None:
         return PUNCTUATION
     if digits and any(gap and gap == bare for gap, bare in zip((one, other), solid, strict=True)):
         return SIGN
-    (i, j), (k, m) = _differing(a.text, (0, len(a.text)), b.text, (0, len(b.text)))
+    (i, j), (k, m) = differing(a.text, (0, len(a.text)), b.text, (0, len(b.text)))
     kinds = [_kind(a, place) for place in range(i, j)] + [_kind(b, place) for place in range(k, m)]
     return max(kinds, default=SPACE)
-
-
-def _spaced(gap: BetweenTokens) -> str:
-    """Return the text of a gap with white space as one space, and without it at the ends of the whole text."""
-    text = _SPACES.sub(" ", normalize("NFC", gap.text))
-    text = text if gap.before else text.lstrip("\ufeff ")
-    return text if gap.after else text.rstrip()
 
 
 _SPACES = re.compile(r"\s+")
@@ -259,7 +281,8 @@ def _begins_line(gap: BetweenTokens, place: int) -> bool:
     """Whether only white space and marks of quoted text are before a character in its line."""
     before = gap.text[:place]
     line = before.rpartition("\n")[2]
-    return (not gap.before or len(line) < len(before)) and not line.strip(" \t\r>")
+    begins = gap.before in ("", "\n", "\r") or len(line) < len(before)
+    return begins and not line.strip(" \t\r>")
 
 
 def _is_minus(gap: BetweenTokens, place: int, last: str, after: str) -> bool:

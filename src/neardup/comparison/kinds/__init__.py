@@ -1,6 +1,7 @@
 """What kind of difference two texts have: one name for each pair, in their order of precedence."""
 
 IDENTICAL = "identical text"
+SIGNS = "sign or operator"
 STYLE = "case or punctuation only"
 NUMBERS = "numbers only"
 QUOTED = "quoted reply"
@@ -9,7 +10,7 @@ INSERTED = "one passage inserted/removed"
 MOVED = "moved"
 WORDING = "wording"
 
-KINDS = (IDENTICAL, STYLE, NUMBERS, QUOTED, CONTAINED, INSERTED, MOVED, WORDING)
+KINDS = (IDENTICAL, SIGNS, STYLE, NUMBERS, QUOTED, CONTAINED, INSERTED, MOVED, WORDING)
 """Every kind; a pair has the first one that applies to it."""
 
 PASSAGE = 5

@@ -5,18 +5,21 @@ the result and does not change its name.
 """
 
 from collections import Counter
-from dataclasses import dataclass
-from unicodedata import normalize
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from neardup.comparison import kinds
 from neardup.comparison.alignment import LINE, LINE_ENDS, Breaks, breaks_of
+from neardup.comparison.expressions import without_numbers
 from neardup.comparison.kinds.blocks import Blocks, blocks_of, depths_of, has_quotes, quotes, slides
 from neardup.display import counted, number
 from neardup.tables import Bools, Int64s, UInt32s
+from neardup.text.characters import KINDS as NAMES
+from neardup.text.characters import SIGN, SPACE, canonical, differences
 from neardup.text.unicode import DIGITS_ZERO
-from neardup.text.units import Reading, Units
+from neardup.text.units import Reading, Units, read
 
 LEFT_SHARE = 10
 """With moved text, at most a tenth of the tokens may be in no block."""
@@ -30,6 +33,7 @@ class Kind:
     holds B, or quotes it, 1 the other way round, −1 where neither does. ``blocks`` are set unless the words are
     the same; ``numbers`` (that differ, in all) if the texts differ in numbers only. ``quoted`` are the tokens that
     one text quotes of the other; words that both have outside of the quotation, such as a greeting, do not count.
+    ``characters`` has the number of differences between equal tokens by their kind (``text.characters``).
     """
 
     name: str | None
@@ -38,6 +42,7 @@ class Kind:
     blocks: Blocks | None = None
     numbers: tuple[int, int] = (0, 0)
     quoted: int = 0
+    characters: Counter[int] = field(default_factory=Counter)
 
     @property
     def own(self) -> int:
@@ -57,15 +62,20 @@ def kind_of(a: Reading, b: Reading) -> Kind:
     """
     words = a.words, b.words
     sizes = len(words[0]), len(words[1])
-    if without_form(a.text) == without_form(b.text):
-        return Kind(kinds.IDENTICAL, sizes)
+    if canonical(a.text) == canonical(b.text):
+        return Kind(kinds.IDENTICAL, sizes, characters=Counter({SPACE: int(a.text != b.text)}))
     if np.array_equal(words[0].hashes, words[1].hashes):
-        return Kind(kinds.STYLE, sizes)
+        characters = Counter(each.kind for each in differences(a.text, b.text, words[0].spans, words[1].spans))
+        return Kind(kinds.SIGNS if characters[SIGN] else kinds.STYLE, sizes, characters=characters)
     numbers = numbers_of(a), numbers_of(b)
     if same_but_for_numbers(*numbers):
-        return Kind(kinds.NUMBERS, sizes, numbers=different_numbers(*numbers))
+        signs = _signs_beside_numbers(a.text, b.text)
+        if not signs:
+            return Kind(kinds.NUMBERS, sizes, numbers=different_numbers(*numbers))
+        return Kind(kinds.WORDING, sizes, blocks=blocks_of(*words), characters=Counter({SIGN: signs}))
     del numbers
     blocks = blocks_of(*words)
+    characters = _in_blocks(words, blocks)
     quoted = has_quotes(a.text), has_quotes(b.text)
     if any(quoted):
         depths = (
@@ -74,17 +84,38 @@ def kind_of(a: Reading, b: Reading) -> Kind:
         )
         quoting, tokens = quotes(blocks, *depths)
         if quoting:
-            return Kind(kinds.QUOTED, sizes, int(quoting > 0), blocks, quoted=tokens)
+            return Kind(kinds.QUOTED, sizes, int(quoting > 0), blocks, quoted=tokens, characters=characters)
     name: str | None = _by_blocks(words, blocks)
     if name == kinds.WORDING:
         name = _by_lines(words, blocks) or (None if blocks.capped else kinds.WORDING)
+    if name is not None and characters[SIGN]:
+        name = kinds.WORDING
     larger = int(sizes[1] > sizes[0]) if name in (kinds.CONTAINED, kinds.INSERTED) else -1
-    return Kind(name, sizes, larger, blocks)
+    return Kind(name, sizes, larger, blocks, characters=characters)
 
 
-def without_form(text: str) -> str:
-    """Return a text with one form of line ends and accents, whose differences no reader can see."""
-    return normalize("NFC", text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+def _in_blocks(words: tuple[Units, Units], blocks: Blocks) -> Counter[int]:
+    """Return the number of differences of characters between the tokens of common blocks, by their kind."""
+    one, other = words
+    characters: Counter[int] = Counter()
+    for i, j, size in blocks.blocks.tolist():
+        bounds = [
+            (int(units.spans[first, 0]), int(units.spans[first + size - 1, 1]))
+            for units, first in ((one, i), (other, j))
+        ]
+        if one.text[slice(*bounds[0])] != other.text[slice(*bounds[1])]:
+            spans = one.spans[i : i + size], other.spans[j : j + size]
+            differ = differences(one.text, other.text, *spans, (bounds[0], bounds[1]))
+            characters.update(each.kind for each in differ)
+    return characters
+
+
+def _signs_beside_numbers(a: str, b: str) -> int:
+    """Return how many signs and operators differ, apart from those of numbers, in texts equal but for numbers."""
+    one, other = (read(without_numbers(text)).words for text in (a, b))
+    if not np.array_equal(one.hashes, other.hashes):
+        return 0
+    return sum(each.kind == SIGN for each in differences(one.text, other.text, one.spans, other.spans))
 
 
 def _by_blocks(words: tuple[Units, Units], blocks: Blocks) -> str:
@@ -174,13 +205,27 @@ def sentence(kind: Kind) -> str:
     'all of A is in B; B adds 4 tokens in 2 places'
     """
     if kind.name == kinds.IDENTICAL:
-        return "character by character"
-    if kind.name == kinds.STYLE:
-        return f"the same {counted(kind.sizes[0], 'token')}; only case, punctuation or layout differs"
+        space = "but for line ends, white space or Unicode normal form"
+        return space if kind.characters[SPACE] else "character by character"
+    if kind.name in (kinds.STYLE, kinds.SIGNS):
+        return f"the same {counted(kind.sizes[0], 'token')}; {by_kind(kind.characters)}"
     if kind.name == kinds.NUMBERS:
         differ, count = kind.numbers
         return f"{number(differ)} of {counted(count, 'number')} {'differs' if differ == 1 else 'differ'}"
-    return UNKNOWN if kind.name is None else _block_sentence(kind)
+    if kind.name is None:
+        return UNKNOWN
+    signs = counted(kind.characters[SIGN], "sign or operator differs", "signs or operators differ")
+    return _block_sentence(kind) + f"; in equal text {signs}" * bool(kind.characters[SIGN])
+
+
+def by_kind(characters: Mapping[int, int]) -> str:
+    """Return the number of differences of each kind of characters, the weightiest first.
+
+    >>> by_kind(Counter([SIGN, CASE, CASE]))
+    'sign or operator 1, case 2'
+    """
+    order = sorted((kind for kind, count in characters.items() if count), reverse=True)
+    return ", ".join(f"{NAMES[kind]} {number(characters[kind])}" for kind in order)
 
 
 def _block_sentence(kind: Kind) -> str:

@@ -22,7 +22,7 @@ from neardup.comparison.show import words as wording
 from neardup.display import Line, columns, counted, distinct, number, printable, tail, without_common
 from neardup.display.style import notebook_style, page_style
 from neardup.display.view import environment, fragment, self_contained
-from neardup.kernels.rows import BETWEEN, CHANGED, CHANGED_ROW, EQUAL_ROW, MOVED, SAME
+from neardup.kernels.rows import BETWEEN, CHANGED, CHANGED_ROW, CHARACTERS, CHARACTERS_ROW, EQUAL_ROW, MOVED, SAME
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -138,6 +138,8 @@ class ComparisonBody:
         if record.leaves_out:
             yield "Left out", wording.left_out_sentence(record)
         yield "Differences", wording.differences_sentence(self._alignment)
+        if characters := wording.characters_sentence(self._alignment):
+            yield "Characters", f"{characters} (in equal {wording.unit_of(record)}s)"
         read_as = f"shingles of {counted(settings['length'], wording.unit_of(record))}, "
         yield "Compared by", f"{read_as}matches of {settings['min_chunk']} or more{wording.rules_sentence(record)}"
 
@@ -228,8 +230,7 @@ class ComparisonBody:
         for place, row in enumerate(self._differing[: self.most_listed].tolist(), 1):
             begin = int(spans[row, 0])
             before = tail(" ".join(text[max(0, begin - 4 * AROUND) : begin].split()), AROUND)
-            kind = ROW_KINDS[self._alignment.table.kinds[row]]
-            yield LinearDifference(place, wording.WORDS[kind][0], before, self.rows.cells(row))
+            yield LinearDifference(place, self.rows.words_of(place)[0], before, self.rows.cells(row))
 
     def measures(self, main: bool | None = None) -> Iterator[tuple[str, str, str, str, str]]:
         """Yield each measure: its name, its value, its 95 % interval or "", its kind, its definition.
@@ -304,7 +305,8 @@ class _Side:
         self._text, self._base, self._begins = text, base, begins
         self.rows: list[list[int]] = pieces.spans_of_rows.tolist()
         opens = pieces.opens & np.concatenate(([False], moved))[pieces.matches]
-        marked = np.flatnonzero((pieces.kinds == CHANGED) | (pieces.kinds == MOVED) | opens | _joints(pieces))
+        shown = np.isin(pieces.kinds, (CHANGED, CHARACTERS, MOVED))
+        marked = np.flatnonzero(shown | opens | _joints(pieces))
         columns = (pieces.kinds, *pieces.spans.T, pieces.matches, opens)
         self.marked = list(zip(*(column[marked].tolist() for column in columns), strict=True))
         self.first: list[int] = np.searchsorted(marked, pieces.first).tolist()
@@ -354,12 +356,13 @@ def _flowing(alignment: Alignment, flows: tuple[str, ...]) -> Alignment:
         ends = side.spans_of_rows[:-1, 1].tolist()
         hard &= np.array([text[end - 1 : end] != flow[end - 1 : end] for end in ends], np.bool_)
     kinds = table.kinds.tolist()
-    begins, differs = np.ones(len(table), np.bool_), kinds[:1] == [CHANGED_ROW]
+    differing = CHANGED_ROW, CHARACTERS_ROW
+    begins, differs = np.ones(len(table), np.bool_), bool(kinds) and kinds[0] in differing
     for row in range(1, len(kinds)):
-        joins = hard[row - 1] and kinds[row - 1] in (EQUAL_ROW, CHANGED_ROW)
-        joins = joins and (kinds[row] == EQUAL_ROW or (kinds[row] == CHANGED_ROW and not differs))
+        joins = hard[row - 1] and kinds[row - 1] in (EQUAL_ROW, *differing)
+        joins = joins and (kinds[row] == EQUAL_ROW or (kinds[row] in differing and not differs))
         begins[row] = not joins
-        differs = kinds[row] == CHANGED_ROW or (joins and differs)
+        differs = kinds[row] in differing or (joins and differs)
     a, b = (replace(side, first=side.first[np.append(begins, True)]) for side in table.sides)
     joined = np.maximum.reduceat(table.kinds, np.flatnonzero(begins)) if len(table) else table.kinds
     return replace(alignment, table=Table(joined, a, b))
@@ -383,8 +386,6 @@ def _at_word(text: str, place: int, end: int) -> int:
 class TextRows:
     """The rows of the table that holds the two texts; ``prefix`` makes ids unique."""
 
-    words = wording.WORDS
-
     def __init__(
         self, record: ComparisonRecord, alignment: Alignment, texts: tuple[str, ...], prefix: str, *, cut: bool
     ) -> None:
@@ -393,7 +394,10 @@ class TextRows:
         self._kinds = alignment.table.kinds.tolist()
         self._other_style = wording.restyled(alignment).tolist()
         self._numbers = np.cumsum(alignment.table.kinds != EQUAL_ROW).tolist()
-        self.count = len(wording.rows_that_differ(alignment))
+        self._differing = wording.rows_that_differ(alignment).tolist()
+        self._words = wording.words_of_rows(alignment)
+        self.count = len(self._differing)
+        self.style_words = wording.style_words(record)
         self._units, self._moved = alignment.units.tolist(), alignment.moved.tolist()
         base = (wording.base_spans(record, which) for which in (0, 1))
         begins = (units.spans[:, 0] for units in (record.a, record.b))
@@ -420,11 +424,17 @@ class TextRows:
         """Return the number of characters that a row has in both texts."""
         return sum(end - begin for begin, end in (side.rows[row] for side in self._sides))
 
+    def words_of(self, number: int) -> tuple[str, str]:
+        """Return the kind of a difference in words, and as a mark."""
+        row = self._differing[number - 1]
+        return self._words[row], wording.WORDS[ROW_KINDS[self._kinds[row]]][1]
+
     def inside(self, begin: int, end: int) -> str:
         """Return the label of a fold that hides these equal rows."""
         rows = self._sides[0].rows
         units = self._sides[0].units(rows[begin][0], rows[end - 1][1])
-        return f"{counted(units, f'equal {self.unit}')} in {counted(end - begin, 'row')}"
+        but = f", but for {self.style_words}" * any(self._other_style[begin:end])
+        return f"{counted(units, f'equal {self.unit}')} in {counted(end - begin, 'row')}{but}"
 
     def rows(self, begin: int, end: int) -> Iterator[tuple[str, int, tuple[Cell, Cell]]]:
         """Yield the rows [begin, end): their kinds, the numbers of differences (0: none), and the cells."""
@@ -466,7 +476,7 @@ class TextRows:
                 place = begin
                 continue
             place = stop
-            if kind == CHANGED:
+            if kind in (CHANGED, CHARACTERS):
                 yield Fragment("ins" if which else "del", side.parts(begin, stop))
             else:
                 yield Fragment("moved", side.parts(begin, stop), match % COLOURS)
@@ -477,7 +487,8 @@ class TextRows:
         """Return whether a row begins, and whether it ends, with text that the other side lacks."""
         side = self._sides[which]
         begin, end = side.rows[row]
-        changed = [span for kind, *span in side.marked[side.first[row] : side.first[row + 1]] if kind == CHANGED]
+        pieces = side.marked[side.first[row] : side.first[row + 1]]
+        changed = [span for kind, *span in pieces if kind in (CHANGED, CHARACTERS)]
         if not changed:
             return False, False
         return not side.units(begin, changed[0][0]), not side.units(changed[-1][1], end)

@@ -1,7 +1,8 @@
-"""A comparison on a terminal: two columns if they fit, otherwise one text that shows both; then the measures.
+r"""A comparison on a terminal: two columns if they fit, otherwise one text that shows both; then the measures.
 
 Marks that need no colour: ``[3]`` a match begins, ``[-gone-]`` only in A, ``{+new+}`` only in B, ``<~moved~>``;
-in the margin ``-`` for A, ``+`` for B, ``~`` moved, ``=`` equal but for case, punctuation or layout.
+in the margin ``-`` for A, ``+`` for B, ``~`` moved, ``\u2260`` equal words with other characters, ``=`` equal but
+for white space or text left out.
 """
 
 from __future__ import annotations
@@ -20,7 +21,18 @@ from numpy.typing import NDArray
 from neardup.comparison.alignment import ROW_KINDS
 from neardup.comparison.show import words as wording
 from neardup.display import TAB, Fragment, aligned, columns, counted, painted, printable, tail, visible
-from neardup.kernels.rows import BETWEEN, CHANGED, CHANGED_ROW, EQUAL_ROW, MOVED, MOVED_A, MOVED_B, SAME
+from neardup.kernels.rows import (
+    BETWEEN,
+    CHANGED,
+    CHANGED_ROW,
+    CHARACTERS,
+    CHARACTERS_ROW,
+    EQUAL_ROW,
+    MOVED,
+    MOVED_A,
+    MOVED_B,
+    SAME,
+)
 from neardup.tables import Bools
 
 if TYPE_CHECKING:
@@ -43,8 +55,19 @@ COLOURS = {
 }
 _MARGIN_COLOUR = {"-": "removed", "+": "added"}
 Line: TypeAlias = list[Fragment]
-_MARGINS = ({"changed": "-", "only_a": "-", "moved_a": "~"}, {"changed": "+", "only_b": "+", "moved_b": "~"})
-_INLINE = {"changed": "-+", "only_a": "-", "only_b": "+", "moved_a": "~-", "moved_b": "~+"}
+_OTHER = wording.WORDS["characters"][1]
+_MARGINS = (
+    {"changed": "-", "only_a": "-", "moved_a": "~", "characters": _OTHER},
+    {"changed": "+", "only_b": "+", "moved_b": "~", "characters": _OTHER},
+)
+_INLINE = {
+    "changed": "-+",
+    "only_a": "-",
+    "only_b": "+",
+    "moved_a": "~-",
+    "moved_b": "~+",
+    "characters": _OTHER,
+}
 _FOLDED = {
     "equal": ("equal ", ""),
     "changed": ("changed ", ""),
@@ -52,10 +75,12 @@ _FOLDED = {
     "only_b": ("", " only in B"),
     "moved_a": ("moved ", " of A"),
     "moved_b": ("moved ", " of B"),
+    "characters": ("", " with other characters"),
 }
 _LEGEND = (
     (("changed", "only_a"), "- only in A"),
     (("changed", "only_b"), "+ only in B"),
+    (("characters",), f"{_OTHER} equal but for the marked characters"),
 )
 
 
@@ -83,6 +108,8 @@ def facts_of(record: ComparisonRecord, width: int, every: bool) -> Iterator[str]
     """Yield the amount of common text, the number of differences and any warnings; then the measures."""
     facts = [("kind", record.difference), ("in common", wording.common_sentence(record))]
     facts.append(("differences", wording.differences_sentence(record.alignment)))
+    characters = wording.characters_sentence(record.alignment)
+    facts += [("characters", f"{characters} (in equal {wording.unit_of(record)}s)")] * bool(characters)
     facts += [("base text", wording.base_sentence(record))] * record.ignores
     facts += [("left out", wording.left_out_sentence(record))] * record.leaves_out
     for text in aligned([*facts, *(("note", note) for note in wording.notes_on(record))], width):
@@ -121,9 +148,12 @@ def _head(record: ComparisonRecord, names: tuple[str, str], width: int, other_st
 
 
 def _rows(body: _TwoColumns | _Inline, kinds: NDArray[np.int8], full: bool) -> Iterator[str]:
-    """Yield all rows; long stretches of one kind and long changes are shortened to their ends and a line count."""
+    """Yield all rows; long stretches of one kind and long changes are shortened to their ends and a line count.
+
+    Rows with other characters are never shortened: their marks may be anywhere in them.
+    """
     new = np.ones(len(kinds), np.bool_)
-    new[1:] = (kinds[1:] != kinds[:-1]) | (kinds[1:] == CHANGED_ROW)
+    new[1:] = (kinds[1:] != kinds[:-1]) | (kinds[1:] == CHANGED_ROW) | (kinds[1:] == CHARACTERS_ROW)
     begins = np.flatnonzero(new)
     bounds = [*begins.tolist(), len(kinds)]
     for index, (number, begin, end) in enumerate(zip(kinds[begins].tolist(), bounds, bounds[1:], strict=False)):
@@ -131,7 +161,7 @@ def _rows(body: _TwoColumns | _Inline, kinds: NDArray[np.int8], full: bool) -> I
         if kind == "equal":  # equal text is only useful next to differences
             first = EQUAL_LINES if index or len(begins) == 1 else 0
             last = EQUAL_LINES if index + 1 < len(begins) or len(begins) == 1 else 0
-        hidden = 0 if full else sum(map(body.height, range(begin, end))) - first - last
+        hidden = 0 if full or kind == "characters" else sum(map(body.height, range(begin, end))) - first - last
         if hidden <= max(first, last):
             yield from body.lines(range(begin, end))
             continue
@@ -300,15 +330,26 @@ class MarkedRows:
         while p < last_p or q < last_q:
             stop_p, edited_a = _to_same(a.kinds, p, last_p)
             stop_q, edited_b = _to_same(b.kinds, q, last_q)
-            from_a = edited_a or not edited_b or a.is_solid(p, stop_p)
-            if from_a:
+            if edited_a and edited_b:
+                yield from self._replaced((p, stop_p), (q, stop_q), kind)
+            elif edited_b or (not edited_a and p == stop_p):
+                yield from b.pieces(q, stop_q, kind)
+            else:
                 yield from a.pieces(p, stop_p, kind)
-            if edited_b:
-                # the non-token text before a replacement in B is that of A
-                yield from b.pieces(q + (from_a and b.kinds[q] == BETWEEN), stop_q, kind)
             if stop_p < last_p:
                 yield from a.pieces(stop_p, stop_p + 1, kind)
             p, q = stop_p + 1, stop_q + 1
+
+    def _replaced(self, of_a: tuple[int, int], of_b: tuple[int, int], kind: int) -> Iterator[Fragment]:
+        """Yield pieces of A that others of B replace, and these; the text around them, which both have, once."""
+        (a, b), ends = self._sides, []
+        for side, (begin, end) in zip(self._sides, (of_a, of_b), strict=True):
+            ends.append((begin + (side.kinds[begin] == BETWEEN), end - (side.kinds[end - 1] == BETWEEN)))
+        (first, last), (begin, end) = ends
+        yield from a.pieces(of_a[0], first, kind) if of_a[0] < first else b.pieces(of_b[0], begin, kind)
+        yield from a.pieces(first, last, kind)
+        yield from b.pieces(begin, end, kind)
+        yield from a.pieces(last, of_a[1], kind) if last < of_a[1] else b.pieces(end, of_b[1], kind)
 
     def _note(self, row: int) -> str:
         """Return the note that points to the other halves of the moved matches that begin in a row of one side."""
@@ -351,9 +392,10 @@ class _Side:
             if self._opens[piece]:
                 yield f"[{match}]{HARD_SPACE}", f"match{match % STYLES_OF_MATCHES}"
             span = self._spans[piece]
-            if kind == CHANGED:
+            if kind in (CHANGED, CHARACTERS):
                 style, *marks = _CHANGED[self._which]
-                yield from self._painted(span, style, marks if row_kind == CHANGED_ROW else _NO_MARKS)
+                is_marked = kind == CHARACTERS or row_kind == CHANGED_ROW
+                yield from self._painted(span, style, marks if is_marked else _NO_MARKS)
             elif kind == MOVED:
                 plain, style = row_kind in (MOVED_A, MOVED_B), f"moved{match % STYLES_OF_MATCHES}"
                 yield from self._painted(span, style, _NO_MARKS if plain else ("<~", "~>"))
@@ -370,10 +412,6 @@ class _Side:
         for first, last, inside in wording.cut_at(self._base, begin, end):
             yield self._shown(first, last), "base" if inside else style
         yield after, style
-
-    def is_solid(self, begin: int, end: int) -> bool:
-        """Return whether the pieces [begin, end) contain more than white space."""
-        return any(self._shown(*span).strip() for span in self._spans[begin:end])
 
     def _shown(self, begin: int, end: int) -> str:
         return visible(wording.part_of(self._text, begin, end)).replace("\t", TAB)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from neardup.comparison.alignment import ROW_KINDS
+from neardup.comparison.kinds.rules import by_kind
 from neardup.display import counted, number, similarity
-from neardup.kernels.rows import CHANGED, EQUAL_ROW, MOVED
+from neardup.kernels.rows import CHANGED, CHARACTERS, CHARACTERS_ROW, EQUAL_ROW, MOVED
 from neardup.tables import Bools
+from neardup.text.characters import COUNTED, KINDS, CharacterDifference
 from neardup.text.cleaning import merged
 
 if TYPE_CHECKING:
@@ -23,11 +26,9 @@ if TYPE_CHECKING:
 
 
 EQUAL_TEXTS = "A and B are the same text, character by character."
-EQUAL_TOKENS = "A and B have the same {}s in the same order: case, punctuation and layout are all that may differ."
-
-EQUAL_BUT_LEFT_OUT = (
-    "The {}s that count are the same in the same order; case, punctuation and text left out may differ."
-)
+EQUAL_BUT_SPACE = "A and B have the same characters; line ends, white space or Unicode normal form differ."
+EQUAL_TOKENS = "A and B have the same {}s in the same order, but not the same characters: {}."
+EQUAL_BUT_LEFT_OUT = "The {}s that count are the same in the same order; of the characters between them: {}."
 
 
 def value_of(measure: Any) -> tuple[str, str]:
@@ -102,8 +103,8 @@ def uncounted(record: ComparisonRecord) -> str:
 
 
 def style_words(record: ComparisonRecord) -> str:
-    """Return all that may differ where the units of both texts are equal."""
-    return "case, punctuation or text left out" if record.leaves_out else "case or punctuation"
+    """Return the differences of equal rows that do not count."""
+    return "white space or text left out" if record.leaves_out else "white space"
 
 
 def base_spans(record: ComparisonRecord, which: int) -> list[tuple[int, int]]:
@@ -143,12 +144,23 @@ def differences_sentence(alignment: Alignment) -> str:
     """Return the number of rows that differ, by kind; moved text counts at its old place and at its new one."""
     counts = {
         "changed": alignment.kinds["changed"],
+        "in characters alone": alignment.kinds["characters"],
         "only in A": alignment.kinds["only_a"],
         "only in B": alignment.kinds["only_b"],
         "halves of moved text": alignment.kinds["moved_a"] + alignment.kinds["moved_b"],
     }
     parts = [f"{number(count)} {words}" for words, count in counts.items() if count]
     return f"{number(sum(counts.values()))}: {', '.join(parts)}" if parts else "none"
+
+
+def characters_sentence(alignment: Alignment, *, counted_alone: bool = True) -> str:
+    """Return the number of places where equal units have other characters, by kind, the weightiest first.
+
+    By default only of kinds that count as a difference; "" without any.
+    """
+    return by_kind(
+        Counter(each.kind for each in alignment.characters if not counted_alone or each.kind >= COUNTED)
+    )
 
 
 def notes_on(record: ComparisonRecord) -> Iterator[str]:
@@ -161,7 +173,9 @@ def notes_on(record: ComparisonRecord) -> Iterator[str]:
     if record.a.text == record.b.text:
         yield EQUAL_TEXTS
     elif not empty and same_units(record):
-        yield (EQUAL_BUT_LEFT_OUT if record.leaves_out else EQUAL_TOKENS).format(unit)
+        differ = characters_sentence(record.alignment, counted_alone=False)
+        form = EQUAL_BUT_LEFT_OUT if record.leaves_out else EQUAL_TOKENS
+        yield form.format(unit, differ) if differ else EQUAL_BUT_SPACE
     if len(empty) == 2:
         yield f"A and B have no {unit}: there is nothing to compare, and they count as equal."
     for name in empty if len(empty) == 1 else ():
@@ -182,16 +196,21 @@ def same_units(record: ComparisonRecord) -> bool:
 
 
 def restyled(alignment: Alignment) -> Bools:
-    """Return bool[rows]: whether the sides of a row have equal units but differ in more than white space."""
-    table = alignment.table
-    restyled_units = np.zeros(len(table), np.bool_)
-    equal = np.flatnonzero(table.kinds == EQUAL_ROW)
-    spans_a, spans_b = (pieces.spans_of_rows[equal].tolist() for pieces in table.sides)
-    text_a, text_b = alignment.text_a, alignment.text_b
-    for row, (begin_a, end_a), (begin_b, end_b) in zip(equal.tolist(), spans_a, spans_b, strict=True):
-        a, b = text_a[begin_a:end_a], text_b[begin_b:end_b]
-        restyled_units[row] = a != b and a.split() != b.split()
-    return restyled_units
+    """Return bool[rows]: whether the sides of an equal row differ in characters that do not count."""
+    flags = np.zeros(len(alignment.table), np.bool_)
+    for each in alignment.characters:
+        if each.kind < COUNTED:
+            flags[row_of(alignment, each)] = True
+    flags &= alignment.table.kinds == EQUAL_ROW
+    return flags
+
+
+def row_of(alignment: Alignment, place: CharacterDifference) -> int:
+    """Return the row in which a difference of characters begins, in A unless only B has it."""
+    side = int(place.a[0] == place.a[1] and place.b[0] < place.b[1])
+    begin = (place.a, place.b)[side][0]
+    row = int(np.searchsorted(alignment.table.sides[side].spans_of_rows[:, 1], begin, "right"))
+    return min(row, len(alignment.table) - 1)
 
 
 def way_to(alignment: Alignment, match: int, side: int) -> str:
@@ -270,6 +289,7 @@ WORDS = {
     "only_b": ("only in B", "+"),
     "moved_a": ("moved, in A", "~"),
     "moved_b": ("moved, in B", "~"),
+    "characters": ("other characters", "\u2260"),
 }
 """The kinds of rows that are not equal: in words, and as a mark."""
 
@@ -288,18 +308,29 @@ def rows_that_differ(alignment: Alignment) -> Int64s:
     return np.flatnonzero(alignment.table.kinds != EQUAL_ROW)
 
 
+def words_of_rows(alignment: Alignment) -> list[str]:
+    """Return the kind of each row in words; with equal units, the weightiest kind of its characters."""
+    words = [WORDS.get(ROW_KINDS[kind], ("equal", ""))[0] for kind in alignment.table.kinds.tolist()]
+    for each in sorted(alignment.characters, key=lambda each: each.kind):
+        row = row_of(alignment, each)
+        if alignment.table.kinds[row] == CHARACTERS_ROW:
+            words[row] = KINDS[each.kind]
+    return words
+
+
 def differences_of(alignment: Alignment, most: int) -> Iterator[Difference]:
     """Yield the first ``most`` differences from top to bottom, numbered from 1."""
+    words = words_of_rows(alignment)
     for place, row in enumerate(rows_that_differ(alignment)[:most].tolist(), 1):
         kind = ROW_KINDS[alignment.table.kinds[row]]
-        yield Difference(place, WORDS[kind][0], tuple(_said(alignment, row, kind)))
+        yield Difference(place, words[row], tuple(_said(alignment, row, kind)))
 
 
 def _said(alignment: Alignment, row: int, kind: str) -> Iterator[Part]:
     quotes = [_quote(alignment, row, side) for side in (0, 1)]
     if quotes[0]:
         yield quotes[0], True
-    if kind == "changed":
+    if kind in ("changed", "characters"):
         yield (" → " if quotes[0] and quotes[1] else " taken out" if quotes[0] else "put in "), False
     if quotes[1]:
         yield quotes[1], True
@@ -317,7 +348,7 @@ def _quote(alignment: Alignment, row: int, side: int) -> str:
     text, pieces = (alignment.text_a, alignment.text_b)[side], alignment.table.sides[side]
     begin, end = pieces.first[row : row + 2].tolist()
     kinds = pieces.kinds[begin:end]
-    chosen = np.flatnonzero(kinds == CHANGED)
+    chosen = np.flatnonzero((kinds == CHANGED) | (kinds == CHARACTERS))
     chosen = begin + (chosen if len(chosen) else np.flatnonzero(kinds == MOVED))
     quote = ""
     for index, (first, last) in enumerate(pieces.spans[chosen].tolist()):

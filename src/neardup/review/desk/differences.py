@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neardup.comparison.kinds import CONTAINED, IDENTICAL, INSERTED, KINDS, MOVED, NUMBERS, QUOTED, STYLE, WORDING
+from neardup.comparison.kinds import (
+    CONTAINED,
+    IDENTICAL,
+    INSERTED,
+    KINDS,
+    MOVED,
+    NUMBERS,
+    QUOTED,
+    SIGNS,
+    STYLE,
+    WORDING,
+)
 from neardup.display import counted
 from neardup.errors import NeardupError
 from neardup.io.attachments import differing_in
@@ -29,6 +40,7 @@ HELD = 100_000
 
 _STORED = {
     IDENTICAL: "the same text",
+    SIGNS: "differs in a sign or operator",
     STYLE: "differs in case or punctuation",
     NUMBERS: "differs in numbers",
     QUOTED: "one quotes the other",

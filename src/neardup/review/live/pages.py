@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from neardup.comparison.alignment import Alignment
 from neardup.comparison.result import ComparisonRecord
 from neardup.comparison.show.page import ComparisonBody
-from neardup.comparison.show.words import common_sentence, differences_sentence, value_of
+from neardup.comparison.show.words import characters_sentence, common_sentence, differences_sentence, value_of
 from neardup.display import distinct, middle_cut, without_common
 from neardup.display.curves import CountCurves
 from neardup.errors import QueryError
@@ -461,4 +461,7 @@ def alike_sentence(record: ComparisonRecord) -> str:
 def differing_sentence(alignment: Alignment) -> str:
     """Return the number of rows that differ, and how, in a sentence."""
     rows, _, kinds = differences_sentence(alignment).partition(": ")
-    return f"{rows} {'row differs' if rows == '1' else 'rows differ'} ({kinds})" if kinds else "No row differs"
+    characters = characters_sentence(alignment)
+    in_characters = f"; other characters in equal words: {characters}" * bool(characters)
+    differ = f"{rows} {'row differs' if rows == '1' else 'rows differ'} ({kinds})" if kinds else "No row differs"
+    return f"{differ}{in_characters}"
