@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Event
 
 import pytest
 
@@ -118,6 +119,20 @@ def test_a_silent_server_is_waited_for_up_to_a_limit_and_that_is_reported(server
     assert has_parts(str(error), "said nothing for 0.3 seconds", "NEARDUP_NETWORK_SECONDS")
     assert has_parts(lines[0], "waiting", f"{server.url}/a.jsonl", "0.3 seconds")
     assert "SECRET" not in "".join(lines)
+
+
+@pytest.mark.parametrize(("url", "limit"), [("gs://box/a", "its own limit"), ("s3://box/a", "0.3 seconds")])
+def test_each_store_is_waited_for_with_a_line(url: str, limit: str, server: FileServer) -> None:
+    lines: list[str] = []
+    reported_once = Event()
+
+    def listener(line: str) -> None:
+        lines.append(line)
+        reported_once.set()
+
+    with reported(listener):
+        assert asked(url, lambda: reported_once.wait(60))
+    assert has_parts(lines[0], url, limit)
 
 
 def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch, server: FileServer) -> None:

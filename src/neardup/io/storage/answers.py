@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from http import HTTPStatus
 from threading import Timer
 from typing import Any, TypeVar
@@ -32,6 +32,8 @@ _NOTICE = 12
 """A line reports a request that has waited for this part of the limit: 5 of 60 seconds."""
 _AGAIN = {408, 425, 429, 500, 502, 503, 504}
 """The statuses after which the same request may succeed."""
+_LIMITED = ("http:", "https:", "s3:", "s3a:")
+"""The URLs whose requests end by this limit; the clients of other stores have limits that cannot be set."""
 SAID = 300
 """The most characters of the words of a server that a message shows."""
 
@@ -86,7 +88,10 @@ class Wait:
         if left > 0:
             self._timer = self._started(left)
             return
-        limit = f"it ends after {self._seconds:g} seconds without a byte"
+        ends = self._shown.lower().startswith(_LIMITED)
+        limit = (
+            f"it ends after {self._seconds:g} seconds without a byte" if ends else "its client has its own limit"
+        )
         report(f"waiting for an answer: {self._shown} ({limit})")
 
     def __enter__(self) -> "Wait":
@@ -133,18 +138,31 @@ def is_silence(error: BaseException) -> bool:
     return isinstance(error, TimeoutError) or _TIMEOUT.search(str(error)) is not None
 
 
-def asked(url: str, request: Callable[[], T], pauses: Sequence[float] = PAUSES, doing: str = "read") -> T:
+def asked(
+    url: str,
+    request: Callable[[], T],
+    pauses: Sequence[float] = PAUSES,
+    doing: str = "read",
+    waited: bool = False,
+) -> T:
     """Return the answer to a request, which is made again after failures of the network, with growing pauses.
+
+    A line reports a long wait, unless the request itself does (``waited``).
 
     A server may ask for longer pauses, up to ``MOST_PAUSE``. Silence is met with one further attempt. Raises
     InputError for a file that is missing there, and NetworkError when all attempts have failed;
     ChangedObjectError passes.
     """
+
+    def once() -> T:
+        with nullcontext() if waited else Wait(url, patience()):
+            return request()
+
     with reaching(url, doing):
         silences = 0
         for pause in pauses:
             try:
-                return request()
+                return once()
             except (
                 *(NeardupError, ChangedObjectError, WrongAnswerError),
                 *(FileNotFoundError, PermissionError, MemoryError, NotImplementedError),
@@ -159,7 +177,7 @@ def asked(url: str, request: Callable[[], T], pauses: Sequence[float] = PAUSES, 
                 if pause > min(MOST_PAUSE, max(patience(), *pauses)):
                     raise
             time.sleep(min(pause, patience()))
-        return request()
+        return once()
 
 
 _REASON = re.compile(r"(?:AWS|Azure) Error.*|(?<=google::cloud::Status)\(.*", re.DOTALL)

@@ -17,7 +17,7 @@ from neardup.io.containers.spools import LOOK_EVERY, Stretch, read_at
 from neardup.io.names import without_password, without_query
 from neardup.io.storage.answers import asked
 from neardup.io.storage.pins import ChangedObjectError, Pin, changed_while_read
-from neardup.io.storage.systems import StoredObject, stored_object
+from neardup.io.storage.systems import StoredObject, is_web, stored_object
 
 BLOCK_BYTES = 64 << 10
 """Requests begin and end at multiples of it."""
@@ -115,7 +115,7 @@ class FetchedFile:
         """The state of the file when it was seen first. Raises InputError for a missing or an unexpected one."""
         with self._lock:
             if self._pin is None:
-                self._pin, self._in_parts = asked(self.url, self._object.look)
+                self._pin, self._in_parts = asked(self.url, self._object.look, waited=is_web(self.url))
                 if not self._expected.is_of(self._pin):
                     raise self._changed(self._pin, self._expected)
             return self._pin
@@ -192,7 +192,7 @@ class FetchedFile:
         limit = self._extents[following][0] if following < len(self._extents) else self._length
         stop, pin = min(wanted, limit, start + MOST_BYTES), self.pin
         try:
-            data = asked(self.url, lambda: self._object.part(start, stop, pin))
+            data = asked(self.url, lambda: self._object.part(start, stop, pin), waited=is_web(self.url))
         except ChangedObjectError as error:
             raise self._changed(error.seen, pin) from error
         if data is None:
@@ -217,7 +217,7 @@ class FetchedFile:
     def _take(self, pin: Pin) -> None:
         """Fetch the whole file if the server sends no parts. Raises InputError without room for it."""
         try:
-            taken = asked(self.url, lambda: self._whole(pin))
+            taken = asked(self.url, lambda: self._whole(pin), waited=is_web(self.url))
         except ChangedObjectError as error:
             raise self._changed(error.seen, self.pin) from error
         if pin.size is not None and taken != pin.size:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from neardup.errors import InputError, install, unusable
 from neardup.io.names import without_password
-from neardup.io.storage.answers import Wait, patience
+from neardup.io.storage.answers import patience
 from neardup.io.storage.pins import ChangedObjectError, Pin
 
 EXTRAS = {
@@ -184,25 +184,22 @@ class ArrowObject:
     As a store replaces an object at once, an answer between two looks that agree is of that version.
     """
 
-    def __init__(self, system: Any, path: str, url: str) -> None:
-        self._files, self._path, self._url = system.fs, path, url
+    def __init__(self, system: Any, path: str) -> None:
+        self._files, self._path = system.fs, path
         self._file: Any = None
 
     def look(self) -> tuple[Pin, bool]:
         """See ``StoredObject``: a store has a tag for each object."""
-        with Wait(self._url, patience()):
-            self._file = self._files.open_input_file(self._path)
-            facts = {str(name): value for name, value in (self._file.metadata() or {}).items()}
-            pin = Pin.of(facts, self._file.size())
-        return pin, True
+        self._file = self._files.open_input_file(self._path)
+        facts = {str(name): value for name, value in (self._file.metadata() or {}).items()}
+        return Pin.of(facts, self._file.size()), True
 
     def part(self, start: int, stop: int, pin: Pin) -> bytes | None:
         """See ``StoredObject``."""
         if self._file is None:
             self._require(pin)
         try:
-            with Wait(self._url, patience()):
-                data = bytes(self._file.read_at(stop - start, start))
+            data = bytes(self._file.read_at(stop - start, start))
         finally:  # an object that is gone or shorter is an error of many kinds
             self._require(pin)
         if len(data) < stop - start:
@@ -225,21 +222,20 @@ class ArrowObject:
 class PluginObject:
     """A file of a plugin of fsspec, which is asked about it again after each answer."""
 
-    def __init__(self, system: Any, path: str, url: str) -> None:
-        self._system, self._path, self._url = system, path, url
+    def __init__(self, system: Any, path: str) -> None:
+        self._system, self._path = system, path
         self._file: Any = None
 
     def look(self) -> tuple[Pin, bool]:
         """See ``StoredObject``; a plugin that says nothing but the size sends the whole."""
-        with Wait(self._url, patience()):
-            with suppress(Exception):  # plugins forget their listings in ways of their own
-                self._system.invalidate_cache(self._system._parent(self._path))
-            facts = self._system.info(self._path)
-            pin = Pin.of(facts, facts.get("size"))
-            if commit := COMMIT.search(self._path):
-                pin = replace(pin, version=commit[0][1:])
-            if pin.etag is None and type(self._system).ukey is not _ukey():
-                pin = replace(pin, etag=str(self._system.ukey(self._path)))
+        with suppress(Exception):  # plugins forget their listings in ways of their own
+            self._system.invalidate_cache(self._system._parent(self._path))
+        facts = self._system.info(self._path)
+        pin = Pin.of(facts, facts.get("size"))
+        if commit := COMMIT.search(self._path):
+            pin = replace(pin, version=commit[0][1:])
+        if pin.etag is None and type(self._system).ukey is not _ukey():
+            pin = replace(pin, etag=str(self._system.ukey(self._path)))
         return pin, pin.size is not None and any((pin.etag, pin.version, pin.modified))
 
     def part(self, start: int, stop: int, pin: Pin) -> bytes | None:
@@ -250,8 +246,7 @@ class PluginObject:
             if getattr(self._file, "size", 0) is None:  # fsspec has asked, and the server has no ranges
                 return None
             self._file.seek(start)
-            with Wait(self._url, patience()):
-                data = bytes(self._file.read(stop - start))
+            data = bytes(self._file.read(stop - start))
         except Exception:
             self._file = None  # the next attempt has a connection of its own
             self._require(pin)
@@ -267,10 +262,7 @@ class PluginObject:
         """See ``StoredObject``."""
         self._file = None
         # any size keeps fsspec from asking for one that the server may not know
-        with (
-            self._system.open(self._path, "rb", block_size=0, size=pin.size or 1) as file,
-            Wait(self._url, patience()),
-        ):
+        with self._system.open(self._path, "rb", block_size=0, size=pin.size or 1) as file:
             while data := bytes(file.read(_PIECE_BYTES)):
                 yield data
         self._require(pin)
@@ -320,8 +312,8 @@ def stored_object(url: str) -> StoredObject:
 
         return WebObject(system, path)
     if EXTRAS.get(url.partition(":")[0].lower()) in _STORES:
-        return ArrowObject(system, path, url)
-    return PluginObject(system, path, url)
+        return ArrowObject(system, path)
+    return PluginObject(system, path)
 
 
 def is_web(url: str) -> bool:
