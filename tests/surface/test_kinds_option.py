@@ -51,13 +51,15 @@ def test_the_kinds_of_copies_are_those_of_compare() -> None:
         "Cafe\u0301 au lait",
         "Caf\xe9 au lait",
         "x",
+        "a rate of -5 now",
+        "a rate of 5 now",
     ]
     found = nd.find(texts, kinds=True)
     copies = found.copies.to_pylist()
-    assert [(row["id"], row["copy_of"]) for row in copies] == [(1, 0), (2, 0), (3, 0), (4, 0), (6, 5)]
+    assert [(row["id"], row["copy_of"]) for row in copies] == [(1, 0), (2, 0), (3, 0), (4, 0), (6, 5), (9, 8)]
     for row in copies:
         assert row["kind"] == nd.compare(texts[row["copy_of"]], texts[row["id"]]).kind
-    assert {row["kind"] for row in copies} == {"identical text", "case or punctuation only"}
+    assert {row["kind"] for row in copies} == {"identical text", "sign or operator", "case or punctuation only"}
     assert nd.find(["a b c"], kinds=True).copies.schema.names == ["id", "copy_of", "kind"]
 
 

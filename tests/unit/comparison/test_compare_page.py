@@ -19,6 +19,7 @@ from support.messages import has_parts
 from support.paths import GOLDEN
 from support.strategies import any_text, edited_pair
 
+LAMP = "The lamp at the pier is broken"
 MEMO = tuple((GOLDEN / f"memo_{side}.txt").read_text(encoding="utf-8") for side in "ab")
 HOSTILE = (
     "</td></table><script>alert(1)</script><img src=x onerror=alert(1)> &amp; ' \" \x1b[2J \u202eevil\x00"
@@ -167,7 +168,7 @@ def test_what_the_list_says() -> None:
         "only in B The committee met on Thursday … four new boats. All agreed (match 1, in A further up)",
         "only in B New paint has been ordered",
         "changed 1200 → 1300",
-        "only in A The lamp at the pier is broken",
+        f"only in A {LAMP}",
     ]
 
 

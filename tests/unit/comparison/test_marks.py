@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.comparison.alignment import Alignment
 from neardup.comparison.expressions import expressions_of
+from neardup.comparison.show.page import ComparisonBody
 from neardup.text.characters import KINDS
 from neardup.text.units import words
 from support.compared_texts import pairs
@@ -94,6 +95,18 @@ def test_rows_with_other_characters_are_never_folded() -> None:
     assert "<del>&gt;</del>" in page
     assert "<ins>&lt;</ins>" in page
     assert found.as_dict()["differences"]["characters"][0]["kind"] == "sign or operator"
+
+
+def test_lines_that_flow_keep_the_row_with_other_characters() -> None:
+    a = (
+        "The harbour office closes on Friday because of the works on the\n"
+        "quay, and the balance of the account is -7,200.00 since Tuesday\n"
+        "evening.\n"
+    )
+    body = ComparisonBody(nd.compare(a, a.replace("-7", "7")), ("A", "B"), True, "", 2, flowed=True)
+    assert body.count == 1
+    assert [each.words for each in body.listed()] == ["sign or operator"]
+    assert [kind for kind, number, _ in body.rows.rows(0, 1) if number] == ["characters"]
 
 
 def unmarked(alignment: Alignment) -> list[tuple[str, str]]:
