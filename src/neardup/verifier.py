@@ -718,7 +718,7 @@ class Verifier:
         return UNSEEN if m.similarity is None else exact if m.exact else near
 
     def _groups(self):
-        self.rank, self.members, lines, rows = self._order(), [], self._table("groups"), []
+        self.rank, self.members, lines, rows = self._order(), None, self._table("groups"), []
         gone = {line["id"] for line in (*lines, *self._table("not_judged")) if not line["kept"]}
         self.gone = {row for row in self.new if self._id(row) in gone}
         odd = [name for name in UNUSUAL if self.run.get(name, self.set.get(name))] + ["lose"] * (
@@ -730,7 +730,7 @@ class Verifier:
             self.unseen[f"members of groups with fates and reasons, because of {', '.join(odd)}"] += len(lines)
             return f"not looked at: {len(lines):,} members of groups"
         self.members = self._members()
-        sizes = Counter(m.head for m in self.members)
+        sizes = Counter(m.head for m in self.members or ())
         for m, line in zip_longest(self.members, lines[: len(self.members)], fillvalue={}):
             row = {"id": self._id(m.row), "group": self._id(m.head), "size": sizes[m.head], "kept": m.kept}
             row |= {"similarity": UNSEEN if m.similarity is None else float(m.similarity)}
@@ -875,7 +875,7 @@ class Verifier:
     def _totals(self):
         """Derive the counts of documents, of the tables and of the text that is lost."""
         groups, lines, few = self._table("groups"), self._table("not_judged"), self.whole and not self.hidden
-        near = sum(m.row != m.head and not m.exact and m.first == m.row for m in self.members)
+        near = sum(m.row != m.head and not m.exact and m.first == m.row for m in self.members or ())
         searched = dict.fromkeys(("candidates", "verified", "capped"), UNSEEN if self.run["closed"] else 0)
         counts = self._read(True) | searched | {"exact_copies": len(self.copied), "not_judged": len(lines)}
         identical = sum(self.docs[row].alike != row for row in self.copied)
@@ -884,7 +884,7 @@ class Verifier:
         counts |= {"removed": len(self.gone), "kept": self.counts["read"] - len(self.gone)}
         counts |= {
             "different": len(self.unique) if few and not self.cleaned else UNSEEN,
-            "near_copies": near if self.members else UNSEEN,
+            "near_copies": near if self.members is not None else UNSEEN,
         }
         judged = {"total": len(lines), "removed": sum(not line["kept"] for line in lines)}
         judged |= {"kinds": dict(sorted(Counter(line["kind"] for line in lines).items()))}
@@ -944,7 +944,7 @@ class Verifier:
             sure = {"estimated": 1.0, "low": 1.0, "high": 1.0}, {"estimated": 0.0, "low": 0, "high": 0}
             result["recall"] = {"planned": 1.0, "at_threshold": 1.0, "at_least": False, "statement": stored}
             result["recall"] |= {"predicted": sure[0], "missed": sure[1]}
-        if self.members:
+        if self.members is not None:
             far = [m for m in self.members if m.similarity is None or float(m.similarity) < self.set["threshold"]]
             tree, weak = trees(self.unique, self.pairs), UNSEEN if far else None
             would = sum(count > 1 for count in Counter(tree[one] for one in {*self.leader.values()}).values())

@@ -199,7 +199,9 @@ def test_other_inputs(tmp_path: Path) -> None:
     several = written(tmp_path / "other" / "rows.jsonl", in_json(rows[5:25]))
     [mixed] = texts(tmp_path / "mixed")
     written(mixed / "rows.jsonl", in_json(rows))
+    alone = written(tmp_path / "alone.jsonl", in_json(rows[-2:]))
     runs = (
+        (0, "without groups", ("dedup", alone)),
         (0, "twice", ("dedup", twice)),
         (0, "both", ("dedup", twice, several)),
         (0, "shards", ("dedup", twice, several, "--shard-size", "4kB")),
