@@ -46,6 +46,9 @@ RESULT_TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
 PLACE_TABLES = ("places", "located")
 """The tables of a result that say where its documents are; results of documents in memory lack them."""
 
+OLD_LEADS = "group_in_reference"
+"""The column of the groups of a run with a reference set: whether the representative is in it."""
+
 TEXTS_FILE = "texts.parquet"
 """The texts of the documents in pairs and copies, unless a result is private."""
 

@@ -278,6 +278,7 @@ class Tools:
         counts = result.run.counts
         listed = list(result.first_groups(MOST))
         ids = {member.id for group in listed for member in group.members[:MOST]}
+        result = result.named
         words = words_of(result, ids, width=WORDS)  # of all groups at once: it may read the input again
         places = {id: self._place(file, row) for id, file, row in places_of(result, ids)}
         groups = [_group(group, words, places) for group in listed]

@@ -160,6 +160,7 @@ def _of_result(folder: str | Path, ids: tuple[str, str]) -> TwoTexts:
     result = load(folder)
     a, b = (typed_id(result, id) for id in ids)
     looked = result.look(a), result.look(b)
+    result, (a, b) = result.named, (document.id for document in looked)
     facts = []
     for letter, document in zip(LITERAL, looked, strict=True):
         about_it = f"{document.id}: {document.where}; {fate(result, document.id)}"

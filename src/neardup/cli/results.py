@@ -95,7 +95,7 @@ def show(options: on_results.ShowOptions) -> int:
 
     if options.limit < 1:
         raise SettingError(f"limit is {options.limit}", "A whole number, 1 or more", "Leave out --limit")
-    result = as_reviewed(load(options.out))
+    result = as_reviewed(load(options.out).named)
     decisions = result.run.decisions
     older = older_report(options.out, decisions.last_action if decisions else 0)
     shown = _Shown(options, result, typed_id(result, options.id), older)
@@ -113,13 +113,13 @@ class _Shown:
     """The facts about a document. Its text is optional: without it, the result still says a lot."""
 
     def __init__(self, options: on_results.ShowOptions, result: Found, id: Id, older: str) -> None:
-        self._options, self._found, self._id, self._older = options, result, id, older
+        self._decision = result.why(id)
+        self._options, self._found, self._id, self._older = options, result.named, self._decision.id, older
         self._error: InputError | None = None
         self._document = self._looked()
         self._fields = self._other_values() if self._document else {}
-        self._decision = result.why(id)
         self._group = self._group_of()
-        self._outside = result.outside(id, options.limit)
+        self._outside = self._found.outside(self._id, options.limit)
 
     def _looked(self) -> Looked | None:
         try:
@@ -139,7 +139,12 @@ class _Shown:
 
     def lines(self) -> Iterator[display.Line]:
         """Yield labelled lines."""
-        yield "document", display.printable(self._id)
+        from neardup.run.sides import OLD
+
+        yield "document", display.printable(f"{self._id}{self._decision.side}")
+        if self._decision.in_reference and not self._options.id.startswith(OLD):
+            of_input = "it has the documents of the input in pairs, copies and groups, none of them with this id"
+            yield "looked up", f"among the documents of the result: {of_input}"
         if self._error is not None:
             yield "not read", display.printable(". ".join(filter(None, (self._error.given, self._error.do))))
         if self._document is not None:
@@ -218,6 +223,7 @@ class _Shown:
         members = () if group is None else group.members
         return {
             "id": self._id,
+            "in_reference": self._decision.in_reference,
             "path": document.path if document else None,
             "row": document.row if document else None,
             "text": document.text if document else None,
@@ -365,15 +371,17 @@ def _export_pairs(options: on_results.ExportOptions) -> int:
     form = options.form or form_of(options.file, GRAPH_FORMS)
     if form not in GRAPH_FORMS:
         raise SettingError(f"The export is {form!r}", f"One of {', '.join(GRAPH_FORMS)}")
-    place = options.out
+    place, result = options.out, None
     if isinstance(place, DatabaseURL) or place.is_file():
         edges = edges_of_members(_table(place, "groups"))
     else:
-        edges = edges_of(load(place))
+        result = load(place)
+        edges = edges_of(result.named)
     if options.around is None:
         described = counted(edges.num_rows, "pair")
     else:
-        near = around(edges, options.around, 1 if options.hops is None else options.hops, options.most)
+        named = options.around if result is None else str(result.name_of(options.around))
+        near = around(edges, named, 1 if options.hops is None else options.hops, options.most)
         edges, described = (
             near.edges,
             f"{counted(near.edges.num_rows, 'pair')} of {counted(near.documents, 'document')}",

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from neardup.display import counted, printable
 from neardup.errors import InputError, SettingError
@@ -21,8 +22,10 @@ from neardup.run.places import InputDocument, input_documents
 from neardup.run.records import ResultRecord
 from neardup.run.result_folder import read_result
 from neardup.run.review_decisions import ReviewedResult, items_of, sizes_of
+from neardup.run.sides import named
 from neardup.run.stored_review import after_review
 from neardup.runtime import SILENT, Progress
+from neardup.tables import OLD_LEADS
 
 Exported = Literal["groups", "decisions", "tags"]
 EXPORTS: tuple[Exported, ...] = ("groups", "decisions", "tags")
@@ -95,6 +98,7 @@ def export_table(
         return _decisions(state)
     if what == "tags":
         return _tags(state)
+    result = named(result)
     before = dict(zip(result.groups["id"].to_pylist(), result.groups["group"].to_pylist(), strict=True))
     if state.number:
         result = after_review(result, ReviewedResult("", state, sizes_of(result.ranks)))
@@ -138,6 +142,8 @@ def _members(result: ResultRecord, state: DecisionState, before: Mapping[Id, Id]
             "path": pa.array(_paths(result, ids), pa.string()),
         }
     )
+    if OLD_LEADS in groups.column_names:
+        table = table.append_column("in_reference", pc.and_(groups["representative"], groups[OLD_LEADS]))
     if ATTACHMENTS in result.ranks.column_names:
         names = [[one.name for one in attached.get(id, ())] for id in ids]
         table = table.append_column("family", groups["id"])
@@ -158,14 +164,18 @@ def _with_others(
 ) -> pa.Table:
     """The table of members with the other documents after them, and the attachments of each mail below it."""
     ids, families = members["id"].to_pylist(), ATTACHMENTS in result.ranks.column_names
+    has_old = "in_reference" in members.column_names
+    old = members["in_reference"].to_pylist() if has_old else [False] * len(ids)
+    own = {id for id, in_reference in zip(ids, old, strict=True) if not in_reference}
     rows, places = [], []
     columns = (members[name].to_pylist() for name in ("id", "kept", "path"))
     for place, (id, kept, path) in enumerate(zip(*columns, strict=True)):
         below = list(_below(id, kept, path, attached.get(id, ())))
         rows += below
         places += [place] * len(below)
-    for place, (row, files) in enumerate(_others(result, state, before, set(ids), documents), len(ids)):
+    for place, (row, files) in enumerate(_others(result, state, before, own, documents), len(ids)):
         family = {"family": row["id"], ATTACHMENTS: [one.name for one in files]} if families else {}
+        family |= {"in_reference": False} if has_old else {}
         below = list(_below(row["id"], row["kept"], row.get("path"), files))
         rows += [{**row, **family}, *below]
         places += [place] * (1 + len(below))
@@ -362,10 +372,11 @@ def import_into(
     changes nothing, and "none" withdraws. Raises InputError for a folder that is not a result, a file that cannot
     be read, or impossible values; then nothing is stored.
     """
-    tables = read_result(folder).tables
+    was = read_result(folder)
+    result = named(ResultRecord(**was.tables, run=was.run))
     known: dict[str, Id] = {}
-    for name in ("ranks", "not_judged"):
-        known.update((str(id), id) for id in tables[name]["id"].to_pylist())
+    for table in (result.ranks, result.not_judged):
+        known.update((str(id), id) for id in table["id"].to_pylist())
     with DecisionStore(folder) as store:
         state = store.state()
         tags: dict[tuple[Id, str], Tag] = {}
@@ -379,7 +390,7 @@ def import_into(
                 continue
             id = known[row.id]
             tags.update({(id, word): Tag(id, word) for word in row.tags if word not in state.tags.get(id, ())})
-        first = dict(zip(*(tables["groups"][name].to_pylist() for name in ("id", "group")), strict=True))
+        first = dict(zip(*(result.groups[name].to_pylist() for name in ("id", "group")), strict=True))
         decisions = list(_decided(state, known, first, rows))
         documents = len({id for id, _ in tags})
         parts = [f"{counted(len(tags), 'tag')} of {counted(documents, 'document')}"] * bool(tags)

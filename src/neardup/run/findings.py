@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +34,7 @@ from neardup.run.places import (
 )
 from neardup.run.regroup import regroup
 from neardup.run.result_folder import read_result
+from neardup.run.sides import Names
 from neardup.run.texts import StoredTexts
 from neardup.run.views import DRAWN_MEMBERS
 from neardup.runtime import peak_memory
@@ -103,19 +106,41 @@ class Found(records.ResultRecord):
         """The rows that stay, for libraries that read Arrow data: ``pl.DataFrame(found)``, ``pa.table(found)``."""
         return stream(self).__arrow_c_stream__(requested_schema)
 
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self)
+
+    @property
+    def named(self) -> Found:
+        """The result with a name of its own for each document in place of the id.
+
+        With a reference set whose ids the input has, too, these are strings, ``old:ID`` for those of the reference
+        set. Without, it is the result itself.
+        """
+        found: Found = self._names.result
+        return found
+
+    def name_of(self, id: records.Id) -> records.Id:
+        """Return the name in :attr:`named` of the document that an id means; the id itself if it is unknown."""
+        return self._names.of(id)[0]
+
     def first_groups(self, limit: int | None = SHOWN_GROUPS) -> list[records.Group]:
-        """The first groups with their members and the evidence of each."""
-        ids = pc.unique(self.groups["group"])
-        return self._groups_of(ids if limit is None else ids[:limit])
+        """The first groups with their members and the evidence of each, by the names of :attr:`named`."""
+        named = self.named
+        ids = pc.unique(named.groups["group"])
+        return named._groups_of(ids if limit is None else ids[:limit])
 
     def group(self, id: records.Id) -> records.Group | None:
         """Return the group with this id, which is the id of its representative; None if there is none."""
-        groups = self._groups_of(pa.array([id], self.groups.schema.field("group").type))
+        named, name = self.named, self.name_of(id)
+        groups = named._groups_of(pa.array([name], named.groups.schema.field("group").type))
         return groups[0] if groups and groups[0].members else None
 
     def why(self, id: records.Id) -> records.Decision:
         """Return the evidence for one document, also for one that stays because it is in no group.
 
+        With a reference set, an id is that of a document of the input, else of one of the reference set;
+        ``"old:ID"`` is the one in the reference set, ``"new:ID"`` the one in the input. The decision says which.
         Raises InputError for an unknown id. A stored result knows the documents in pairs, groups and copies, and
         looks for others in its input, if that has at most 1 GB of text and can be read.
 
@@ -123,6 +148,10 @@ class Found(records.ResultRecord):
         >>> print(find(["one text", "another text"]).why(1))
         1 is kept: it is in no group.
         """
+        name, in_reference = self._names.of(id)
+        return replace(self.named._decision(name), in_reference=in_reference)
+
+    def _decision(self, id: records.Id) -> records.Decision:
         member_of = self.groups.filter(pc.equal(self.groups["id"], self._as_key(id)))
         copy_of = self._copied([id]).get(id)
         if member_of.num_rows == 0:
@@ -140,9 +169,9 @@ class Found(records.ResultRecord):
         """Return a document: its text, and where it is. Any document of the input can be read, kept or not.
 
         A stored result has the documents in pairs and copies. Raises InputError for any other id, for an input
-        that has changed, and for a result without texts.
+        that has changed, and for a result without texts. Ids are those of :meth:`why`.
         """
-        return looked(self, id)
+        return looked(self.named, self.name_of(id))
 
     def compare(self, a: records.Id, b: records.Id, **how: Any) -> Comparison:
         """Compare two documents of the input by every measure, as :func:`neardup.compare` does.
@@ -168,16 +197,17 @@ class Found(records.ResultRecord):
         >>> print(find([text, text + " today"], threshold=0.6).pair(1, 0))
         shared 9 of 10 + 9 shingles
         """
-        first_of = self._copied([a, b])
+        named, (a, b) = self.named, map(self.name_of, (a, b))
+        first_of = named._copied([a, b])
         ends = first_of.get(a, a), first_of.get(b, b)
-        return stored_pairs(self, (), (), ends).get(ends)
+        return stored_pairs(named, (), (), ends).get(ends)
 
     def outside(self, id: records.Id, limit: int = SHOWN_GROUPS) -> tuple[Outside, ...]:
         """Return the nearest documents outside the group of a document, by the stored pairs of its members.
 
         Pairs below the threshold are not stored. An exact copy is represented by the first of its kind.
         """
-        return outside(self, id, limit)
+        return outside(self.named, self.name_of(id), limit)
 
     def around(self, id: records.Id, hops: int = 1, most: int = 1000) -> Neighbourhood:
         """Return the documents within ``hops`` pairs of a document, at most ``most``, and the pairs among them.
@@ -190,7 +220,7 @@ class Found(records.ResultRecord):
         >>> found.around(0).edges.select(["id_a", "id_b", "similarity"]).to_pylist()[0]
         {'id_a': '0', 'id_b': '1', 'similarity': 0.9}
         """
-        return around(edges_of(self), str(id), hops, most)
+        return around(edges_of(self.named), str(self.name_of(id)), hops, most)
 
     def at(self, threshold: float) -> Found:
         """Return the result at a stricter threshold, from the stored pairs; no document is read again.
@@ -244,7 +274,7 @@ class Found(records.ResultRecord):
         <BLANKLINE>
         1 pair
         """
-        return shown_pairs(self, limit, lowest=lowest)
+        return shown_pairs(self.named, limit, lowest=lowest)
 
     def _groups_of(self, group_ids: pa.Array) -> list[records.Group]:
         rows = self.groups.filter(pc.is_in(self.groups["group"], value_set=group_ids)).to_pylist()

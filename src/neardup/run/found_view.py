@@ -15,6 +15,7 @@ from neardup.measures import LITERAL, MEASURES
 from neardup.run.places import similarities
 from neardup.run.records import Group, Id, ResultRecord
 from neardup.run.show import summary
+from neardup.run.sides import named
 from neardup.run.views import HEAD, NUMBERS, SHOWN_MEMBERS, rows_of
 from neardup.tables import column
 
@@ -28,6 +29,7 @@ QUICK = 64_000_000
 def html(result: ResultRecord, groups: Sequence[Group]) -> str:
     """Return the view of a result with its first ``groups``; ids and texts come from the documents."""
     run = result.run
+    result = named(result)
     parts: list[str] = [facts(summary(run)), *(paragraph(f"Warning: {text}") for text in run.warnings)]
     if result.pairs.num_rows:
         parts.append(_histogram(result))

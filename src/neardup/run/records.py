@@ -164,13 +164,22 @@ class NotJudged:
 
 @dataclass(frozen=True, repr=False)
 class Decision:
-    """Why one document was kept or removed."""
+    """Why one document was kept or removed.
+
+    ``in_reference``: whether the document is in the reference set; None for a run without one.
+    """
 
     id: Id
     group: Id | None
     copy_of: Id | None
     member: Member | None
     not_judged: NotJudged | None = None
+    in_reference: bool | None = None
+
+    @property
+    def side(self) -> str:
+        """The words for the side of the document in a run with a reference set, else ""."""
+        return {None: "", False: " (of the input)", True: " (of the reference set)"}[self.in_reference]
 
     @property
     def kept(self) -> bool:
@@ -192,13 +201,14 @@ class Decision:
 
     def _lines(self) -> list[str]:
         known = self.copy_of is None or (self.member is not None and self.copy_of == self.group)
-        copy = [] if known else [f"{self.id} is an exact copy of {self.copy_of}."]
+        name = f"{self.id}{self.side}"
+        copy = [] if known else [f"{name} is an exact copy of {self.copy_of}."]
         if self.not_judged is not None:
             fate = "kept" if self.kept else "removed"
-            return [f"{self.id} was not judged, and is {fate}: {self.not_judged.reason}."]
+            return [f"{name} was not judged, and is {fate}: {self.not_judged.reason}."]
         if self.member is None:
-            return copy or [f"{self.id} is kept: it is in no group."]
-        lines = [*copy, f"{self.id} is {self.member.fate}: {self.member.reason}."]
+            return copy or [f"{name} is kept: it is in no group."]
+        lines = [*copy, f"{name} is {self.member.fate}: {self.member.reason}."]
         pair = self.member.pair
         if pair is not None and self.group is not None and not self.member.representative:
             lines.append(pair.sentence(self.id, self.group))
@@ -286,6 +296,7 @@ class ResultRecord:
     ``common``  with ``ignore_common``, the shingles left out: text, documents, share; else None
     ``access``  the permission bits that all files of the input have, for ``Found.save``
     ``folder``  the folder it was loaded from; None for any other result
+    ``has_names``  whether ids are names of documents of both sides, as :func:`neardup.run.sides.named` makes them
     """
 
     pairs: pa.Table
@@ -301,6 +312,7 @@ class ResultRecord:
     texts: Texts | None = None
     places: Places | None = None
     folder: Path | None = None
+    has_names: bool = False
 
 
 Result = TypeVar("Result", bound=ResultRecord)

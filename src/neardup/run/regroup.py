@@ -43,7 +43,7 @@ from neardup.run.stages.account import (
     why_nothing_goes,
 )
 from neardup.run.stages.records import Action, LeaderPairs, MemberTable, Purpose
-from neardup.run.tables import COUNTS, MEASURED, involved
+from neardup.run.tables import COUNTS, MEASURED, involved, with_sides
 from neardup.runtime import Silent, peak_memory
 from neardup.settings import SearchSettings, Settings, ratio
 from neardup.tables import VERIFIED, Bools, Int64s, column, one_array, verified_table
@@ -76,7 +76,8 @@ def regroup(result: Result, threshold: float) -> Result:
         left = result.ranks.sort_by("row").take(pa.array(involved(rows, judged.groups.pairs)))
         run = _account(result, judged, near, members.table, was.search, now)
     run = structs.replace(run, seconds=meter.seconds, peak_memory_bytes=peak_memory())
-    return replace(result, pairs=near, groups=members.table, missed=None, ranks=left, run=run, folder=None)
+    groups = with_sides(members.table, run)
+    return replace(result, pairs=near, groups=groups, missed=None, ranks=left, run=run, folder=None)
 
 
 def require(together: bool) -> None:

@@ -28,7 +28,16 @@ from neardup.run.lost_text import COLUMNS as LOST_COLUMNS
 from neardup.run.lost_text import lost_counts
 from neardup.run.tables import COUNTED, SOURCES
 from neardup.settings import SearchSettings
-from neardup.tables import FORMAT_VERSION, OPTIONAL_TABLES, PLACE_TABLES, RESULT_TABLES, TEXTS_FILE, Int64s, column
+from neardup.tables import (
+    FORMAT_VERSION,
+    OLD_LEADS,
+    OPTIONAL_TABLES,
+    PLACE_TABLES,
+    RESULT_TABLES,
+    TEXTS_FILE,
+    Int64s,
+    column,
+)
 
 _ALLOWED = "A folder that neardup dedup or neardup group has written"
 
@@ -180,6 +189,7 @@ _OPTIONAL = {
         **dict.fromkeys(COUNTED, pa.int64()),
         SOURCES: pa.list_(pa.large_string()),
         ATTACHMENTS: ATTACHMENTS_TYPE,
+        OLD_LEADS: pa.bool_(),
     },
     "ranks": {"across": pa.int64(), "source": pa.large_string(), ATTACHMENTS: ATTACHMENTS_TYPE},
 }
@@ -220,7 +230,7 @@ def _check_together(tables: dict[str, pa.Table], run: RunAccount, search: Search
         ("pairs", tables["pairs"].num_rows),
         ("not_judged", tables["not_judged"].num_rows),
         ("exact_copies", tables["copies"].num_rows),
-        ("groups", pc.count_distinct(groups["group"]).as_py()),
+        ("groups", pc.sum(groups["representative"]).as_py() or 0),
     ):
         recorded: int = getattr(run.counts, count)
         _require(recorded == present, f"run.json counts {recorded:,} {count}, the tables {present:,}")
@@ -323,19 +333,20 @@ def _check_groups(groups: pa.Table, reference: bool) -> None:
     known = pc.drop_null(groups["similarity"])
     similarity = known.to_numpy()
     _require(bool(((similarity >= 0) & (similarity <= 1)).all()), "similarities in groups are not between 0 and 1")
-    if not reference:  # a document of the reference set may have the same id as another one
-        leads = pc.equal(groups["id"], groups["group"])
-        _require(leads.equals(groups["representative"]), "representatives in groups do not lead their groups")
-        _require(pc.count_distinct(groups["id"]).as_py() == groups.num_rows, "groups names a document twice")
-        if groups.num_rows:
-            _check_sizes(groups)
-
-
-def _check_sizes(groups: pa.Table) -> None:
-    of = pc.dictionary_encode(groups["group"].combine_chunks()).indices.to_numpy()
-    _require(
-        bool((np.bincount(of)[of] == column(groups, "size")).all()), "sizes in groups are not those of the groups"
-    )
+    _require(not reference or OLD_LEADS in groups.column_names, f"groups lacks the column {OLD_LEADS}")
+    ids, leaders = (pc.cast(groups[name], pa.large_string()) for name in ("id", "group"))
+    if reference:  # a document of the reference set may have the same id as another one
+        old, new, joint = (pa.scalar(mark, pa.large_string()) for mark in ("old", "new", " "))
+        leaders = pc.binary_join_element_wise(pc.if_else(groups[OLD_LEADS], old, new), leaders, joint)
+        own = pc.and_(groups["representative"], groups[OLD_LEADS])
+        ids = pc.binary_join_element_wise(pc.if_else(own, old, new), ids, joint)
+    leads = pc.equal(ids, leaders)
+    _require(leads.equals(groups["representative"]), "representatives in groups do not lead their groups")
+    _require(pc.count_distinct(ids).as_py() == groups.num_rows, "groups names a document twice")
+    if groups.num_rows:
+        of = pc.dictionary_encode(leaders.combine_chunks()).indices.to_numpy()
+        right = bool((np.bincount(of)[of] == column(groups, "size")).all())
+        _require(right, "sizes in groups are not those of the groups")
 
 
 def _check_lost(groups: pa.Table, lost: Lost) -> None:

@@ -19,6 +19,8 @@ from neardup.io.decisions.records import DecisionState, Id
 from neardup.join.pairs import Pairs
 from neardup.join.shingle_store import ShingleStore
 from neardup.run.account import DecisionAccount, DecisionsAccount, Tagged, UnappliedDecision
+from neardup.run.sides import readings
+from neardup.run.texts import MOST_DIGITS
 from neardup.tables import Bools, Int64s
 
 LISTED = 1000
@@ -207,16 +209,38 @@ def _why_not(
 
 
 def _rows_of_ids(rows: JudgedRows, wanted: Collection[Id]) -> dict[Id, int]:
-    """The rows of documents by their ids: those of the new input before those of the reference set."""
+    """The rows of documents by their names: of the new input before the reference set, unless they say which."""
     row_of: dict[Id, int] = {}
-    for begin, end in ((rows.first_new, len(rows)), (0, rows.first_new)):
-        for first in range(begin, end, _BLOCK):
-            block = rows.ids.of(np.arange(first, min(end, first + _BLOCK)))
-            values = _typed([id for id in wanted if id not in row_of], block.type)
-            matches = np.flatnonzero(pc.is_in(block, value_set=values).to_numpy(zero_copy_only=False))
-            named = block.take(pa.array(matches)).to_pylist()
-            row_of.update(zip(named, (matches + first).tolist(), strict=True))
+    if not rows.first_new:
+        return _rows_with(rows, {id: id for id in wanted}, (0, len(rows)))
+    meanings = {id: list(readings(id)) for id in wanted}
+    for turn in range(max(map(len, meanings.values()), default=0)):
+        for in_reference, span in ((False, (rows.first_new, len(rows))), (True, (0, rows.first_new))):
+            names = {
+                id: meaning[turn][1]
+                for id, meaning in meanings.items()
+                if id not in row_of and turn < len(meaning) and meaning[turn][0] == in_reference
+            }
+            row_of |= _rows_with(rows, names, span)
     return row_of
+
+
+def _rows_with(rows: JudgedRows, names: Mapping[Id, Id], span: tuple[int, int]) -> dict[Id, int]:
+    """The rows within a span whose ids are among the values of ``names``, by their keys."""
+    row_of: dict[Id, int] = {}
+    for first in range(*span, _BLOCK) if names else ():
+        block = rows.ids.of(np.arange(first, min(span[1], first + _BLOCK)))
+        whole = pa.types.is_integer(block.type) and bool(rows.first_new)  # names are strings where sides share ids
+        plain = {name: int(id) if whole and _is_whole(id) else id for name, id in names.items()}
+        values = _typed(list(dict.fromkeys(plain.values())), block.type)
+        matches = np.flatnonzero(pc.is_in(block, value_set=values).to_numpy(zero_copy_only=False))
+        row = dict(zip(block.take(pa.array(matches)).to_pylist(), (matches + first).tolist(), strict=True))
+        row_of |= {name: row[id] for name, id in plain.items() if id in row and type(id) is not bool}
+    return row_of
+
+
+def _is_whole(id: Id) -> bool:
+    return str(id).removeprefix("-").isdecimal() and len(str(id)) <= MOST_DIGITS
 
 
 def _typed(ids: Collection[Id], kind: pa.DataType) -> pa.Array:

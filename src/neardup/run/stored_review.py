@@ -36,10 +36,10 @@ from neardup.run.review_decisions import (
     with_decided,
 )
 from neardup.run.stages.account import decided
-from neardup.run.tables import group_table, represented
+from neardup.run.tables import group_table, represented, with_sides
 from neardup.settings import Keep, Settings
 from neardup.settings.rules import KEEP_NONE
-from neardup.tables import DECISIONS_FILE, Bools, Int64s
+from neardup.tables import DECISIONS_FILE, OLD_LEADS, Bools, Int64s
 
 
 def reviewed(folder: str | Path) -> ReviewedResult:
@@ -164,6 +164,7 @@ def after_review(result: Result, given: ReviewedResult) -> Result:
     groups = group_table(decisions, rows, settings.search, settings.keep.held, counted_copies)
     groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
     groups = with_decided(groups, decided, decisions, settings.search.in_words)
+    groups = with_sides(groups, result.run)
     run = _account(result, decisions, rows, groups, decided)
     return replace(result, groups=groups, run=run, folder=None)
 
@@ -214,7 +215,8 @@ class _Stored:
             return of_old, np.where(of_new < 0, -1, of_new + rows.first_new)
 
         of_old, of_new = numbers(result.groups["group"])
-        head = np.where(of_old >= 0, of_old, of_new)
+        led = result.groups[OLD_LEADS].to_numpy() if rows.first_new else False
+        head = np.where(led, of_old, of_new)
         leads = result.groups["representative"].to_numpy()
         member = np.where(leads, head, numbers(result.groups["id"])[1])
         require(bool((head >= 0).all() and (member >= 0).all()))

@@ -24,8 +24,9 @@ from neardup.io.readers.columns import as_text
 from neardup.join.criterion import similarity_of
 from neardup.join.pairs import Pairs
 from neardup.measures import MEASURES
+from neardup.run.account import RunAccount
 from neardup.settings import SearchSettings
-from neardup.tables import Bools, Int64s, UInt64s, column
+from neardup.tables import OLD_LEADS, Bools, Int64s, UInt64s, column
 
 COUNTED = ("copies", "exact_copies", "near_copies")
 """The columns of ``count``: the represented documents, and how many of them are exact and near copies."""
@@ -219,7 +220,8 @@ def group_table(
 ) -> pa.Table:
     """id, group, representative, similarity, kept, reason, size: one row per member.
 
-    An unknown similarity is null; ``size`` is the number of members of the group.
+    An unknown similarity is null; ``size`` is the number of members of the group. With a reference set a column
+    shows whether the representative is in it, as no other member is.
 
     The reasons name the measure, and the side it is seen from (``side``). ``counted`` adds its columns. If
     documents carry attachments,
@@ -235,11 +237,20 @@ def group_table(
         "reason": _reasons(decisions, rows, search, side),
         "size": pa.array(group_sizes(decisions)),
     }
+    if rows.first_new:
+        columns[OLD_LEADS] = pa.array(decisions.representative_row < rows.first_new)
     table = pa.table(columns)
     if counted is not None:
         for name, values in zip(counted.schema.names, counted.columns(decisions.rows).columns, strict=True):
             table = table.append_column(name, values)
     return _with_attachments(table, decisions.rows, rows.attachments)
+
+
+def with_sides(groups: pa.Table, run: RunAccount) -> pa.Table:
+    """Return the table of groups of a run with a reference set with its column, also if no group has one of it."""
+    if not run.counts_against or OLD_LEADS in groups.column_names:
+        return groups
+    return groups.append_column(OLD_LEADS, pa.array(np.zeros(groups.num_rows, np.bool_)))
 
 
 def group_sizes(decisions: Decisions) -> Int64s:

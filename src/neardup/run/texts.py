@@ -29,6 +29,7 @@ from neardup.io.readers.sources import Source
 from neardup.io.readers.text_files import PLACE
 from neardup.join.corpus import Corpus, CorpusChunk, Part, saved_in
 from neardup.run.records import Id, Looked
+from neardup.run.sides import readings
 from neardup.runtime import ordered_map
 from neardup.tables import TEXTS_FILE, Int64s, column
 
@@ -197,9 +198,19 @@ class InputTexts:
             files[mine] = first_files[piece.part] + of_file
         return pa.table([rows, files, numbers], schema=LOCATED)
 
+    def find(self, id: Id, in_reference: bool) -> bool:
+        """Whether there is a document of this id in the reference set, or in the new input."""
+        return self._row_in(id, in_reference) is not None
+
     def _row(self, id: Id) -> int | None:
-        """Find a document by its id: in the new input before the reference set."""
-        for number in reversed(range(len(self._parts))):
+        """Find a document by its name."""
+        rows = (self._row_in(plain, old) for old, plain in readings(id))
+        return next((row for row in rows if row is not None), None)
+
+    def _row_in(self, id: Id, in_reference: bool) -> int | None:
+        """Find a document of one side by its id."""
+        last = len(self._parts) - 1
+        for number in reversed(range(last)) if in_reference else (last,):
             pieces = [piece for piece in self._pieces if piece.part == number]
             named = self._parts[number].id is not None
             row = self._named(id, number, pieces) if named else self._numbered(id, pieces)

@@ -32,7 +32,7 @@ from neardup.run.tables import copy_table, pair_table
 from neardup.runtime import Silent
 from neardup.settings import RECORDS, SearchSettings, Settings
 from neardup.spark.job import Batches, sets_in, whole, whole_runs
-from neardup.tables import CANDIDATES, Bools, Int64s, one_array, verified_table
+from neardup.tables import CANDIDATES, OLD_LEADS, Bools, Int64s, one_array, verified_table
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -68,7 +68,8 @@ def tables_of(measure: str, against: bool) -> dict[str, dict[str, str]]:
         pairs[own] = "double"
     if against:
         pairs["a_in_reference"] = "boolean"
-    return {"groups": GROUPS, "pairs": pairs, "copies": {"id": "{id}", "copy_of": "{id}"}}
+    groups = {**GROUPS, OLD_LEADS: "boolean"} if against else GROUPS
+    return {"groups": groups, "pairs": pairs, "copies": {"id": "{id}", "copy_of": "{id}"}}
 
 
 def schema_of(measure: str, against: bool, of_id: str) -> str:
@@ -107,7 +108,9 @@ def _widened(
     for other, names in tables.items():
         for one, kind in names.items():
             own = _TYPES.get(kind, of_id)
-            if other == name:
+            if other == name and one not in table.column_names:  # of a part without reference documents
+                columns[f"{other}_{one}"] = pa.array(np.zeros(table.num_rows, np.bool_))
+            elif other == name:
                 columns[f"{other}_{one}"] = one_array(table.column(one)).cast(own)
             else:
                 columns[f"{other}_{one}"] = pa.nulls(table.num_rows, own)

@@ -23,6 +23,7 @@ from neardup.review.desk.desk import Desk
 from neardup.review.desk.subjects import ResultSubject
 from neardup.review.desk.texts import BROUGHT_BYTES, TextReader
 from neardup.review.source import Decide, Question
+from neardup.run.review_decisions import items_of
 from neardup.run.texts import StoredTexts
 from neardup.tables import Int64s, column
 from support.live_pages import live
@@ -300,9 +301,20 @@ def test_a_representative_of_the_reference_set_may_have_the_id_of_a_new_document
     assert desk.pair(1, 0).comparison.b.text == TEXTS["fox"]
     desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(2, 0)))
     assert [line.decided for line in desk.groups(Question()).lines] == [1]
-    with pytest.raises(InputError, match="itself"):
-        desk.decide(Decide("pair", "duplicate", "ann", 1, pair=(1, 0)))
+    desk.decide(Decide("pair", "keep both", "ann", 1, pair=(1, 0)))
+    [item] = [item for item in items_of(desk._lines.made.state) if item.sort == "keep both"]
+    assert item.ids == ("fox", "old:fox")
     desk.close()
+    again = nd.find(
+        tmp_path / "new.jsonl",
+        against=tmp_path / "old.jsonl",
+        id="id",
+        threshold=0.5,
+        decisions=tmp_path / "result",
+    )
+    assert again.removed["id"].to_pylist() == ["less"]
+    assert again.run.decisions is not None
+    assert again.run.decisions.applied == 2
 
 
 @pytest.mark.parametrize("private", [False, True])

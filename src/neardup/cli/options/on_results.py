@@ -28,7 +28,9 @@ class ShowOptions:
     """
 
     out: Path = general.RESULT.field()
-    id: str = argument("ID", "The id of a document.")
+    id: str = argument(
+        "ID", "The id of a document: of the input, else of the reference set; old:ID and new:ID say which."
+    )
     limit: int = option("--limit", 10, "Largest number of members, and of documents outside, to list.", "NUMBER")
     json: bool = general.JSON.field()
 

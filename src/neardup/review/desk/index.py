@@ -15,7 +15,8 @@ from neardup.io.decisions.records import Id
 from neardup.run.kinds import KIND
 from neardup.run.places import similarities
 from neardup.run.records import ResultRecord
-from neardup.tables import Bools, Floats, Int64s, column
+from neardup.run.sides import named
+from neardup.tables import OLD_LEADS, Bools, Floats, Int64s, column
 
 
 class ResultDocuments:
@@ -205,7 +206,7 @@ class ResultIndex:
                 "A result of neardup.find or neardup.load",
                 "Run neardup on the documents again",
             )
-        self.found = result
+        self.found = result = named(result)
         self.documents = ResultDocuments(result.ranks)
         self._place(result.groups)
         self.pairs = stored_pairs(result, self.documents, result.pairs)
@@ -228,22 +229,12 @@ class ResultIndex:
         self.offsets: Int64s = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=count)))).astype(
             np.int64
         )
-        self.members = self.documents.numbers(groups["id"], self.old_heads(groups, leads))[self._order]
+        self.members = self.documents.numbers(groups["id"], old_heads(groups))[self._order]
         self.heads: Int64s = self.members[self.offsets[:-1]]
         self.group_of: Int64s = np.full(len(self.documents), -1, np.int64)
         self.group_of[self.members] = self.group
         self.member_of: Int64s = np.full(len(self.documents), -1, np.int64)
         self.member_of[self.members] = np.arange(len(self.members))
-
-    def old_heads(self, groups: pa.Table, leads: Bools) -> Bools | None:
-        """Return which rows are representatives in the reference set, by the reasons of their members."""
-        if not self.documents.in_reference.any():
-            return None
-        names = groups["group"].combine_chunks()
-        names_one = pc.match_substring(groups["reason"], " in the reference set").to_numpy().astype(np.bool_)
-        old = names.filter(pa.array(names_one & ~leads))
-        old_leads: Bools = leads & pc.is_in(names, value_set=pc.unique(old)).to_numpy(zero_copy_only=False)
-        return old_leads
 
     def _measure(self, groups: pa.Table) -> None:
         """Count for each group, and describe each member, in the order of members."""
@@ -322,6 +313,14 @@ class ResultIndex:
         """The pairs that the audit found missing; None without an audit."""
         result = self.found
         return None if result.missed is None else stored_pairs(result, self.documents, result.missed)
+
+
+def old_heads(groups: pa.Table) -> Bools | None:
+    """Return which rows of a table of groups are representatives in the reference set; None without one."""
+    if OLD_LEADS not in groups.column_names:
+        return None
+    heads: Bools = pc.and_(groups["representative"], groups[OLD_LEADS]).to_numpy()
+    return heads
 
 
 def stored_pairs(result: ResultRecord, documents: ResultDocuments, table: pa.Table) -> StoredPairs:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.io.decisions.records import NO_DECISIONS, ChosenRepresentative, DecisionState, Fate, Id, Verdict
-from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.index import ResultIndex, old_heads
 from neardup.review.desk.subjects import COLLECTION
 from neardup.run.records import ResultRecord
 from neardup.run.review_decisions import ReviewedResult, sizes_of
@@ -224,8 +224,7 @@ class Fates:
         part = self._part(documents)
         state = self._part_of_state(documents.tolist())
         groups = after_review(part, ReviewedResult("", state, sizes_of(part.ranks))).groups
-        leads = groups["representative"].to_numpy().astype(np.bool_)
-        numbers = self._index.documents.numbers(groups["id"], self._index.old_heads(groups, leads))
+        numbers = self._index.documents.numbers(groups["id"], old_heads(groups))
         self._settled.update(dict.fromkeys(documents.tolist()))
         self._settled.update(zip(numbers.tolist(), groups.to_pylist(), strict=True))
 

@@ -117,7 +117,8 @@ class ReportContent:
     """
 
     def __init__(self, result: Found, *, groups: int, pairs: int, megabytes: float) -> None:
-        as_run, result = result, as_reviewed(result)
+        as_run = result.named
+        result = as_reviewed(as_run)
         self.run = result.run
         decisions = result.run.decisions
         self.decisions = None if decisions is None else ReportDecisions(decisions, result, as_run)
