@@ -333,7 +333,8 @@ def _check_groups(groups: pa.Table, reference: bool) -> None:
     known = pc.drop_null(groups["similarity"])
     similarity = known.to_numpy()
     _require(bool(((similarity >= 0) & (similarity <= 1)).all()), "similarities in groups are not between 0 and 1")
-    _require(not reference or OLD_LEADS in groups.column_names, f"groups lacks the column {OLD_LEADS}")
+    has_sides = OLD_LEADS in groups.column_names and not groups[OLD_LEADS].null_count
+    _require(not reference or has_sides, f"groups lacks the column {OLD_LEADS}, or values of it")
     ids, leaders = (pc.cast(groups[name], pa.large_string()) for name in ("id", "group"))
     if reference:  # a document of the reference set may have the same id as another one
         old, new, joint = (pa.scalar(mark, pa.large_string()) for mark in ("old", "new", " "))

@@ -28,7 +28,17 @@ if TYPE_CHECKING:
     from neardup.run.records import Group
 
 
-NOUNS = ("image", "font", "program", "spreadsheet", "presentation", "word document", "office file", "e-book")
+NOUNS = (
+    "image",
+    "font",
+    "program",
+    "spreadsheet",
+    "presentation",
+    "word document",
+    "office file",
+    "e-book",
+    "data file",
+)
 """Kinds of files with a plural."""
 
 

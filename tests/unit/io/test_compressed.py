@@ -6,6 +6,8 @@ import bz2
 import gzip
 import json
 import lzma
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,18 +22,31 @@ from neardup.io.writers import OutputFolder, open_kept
 from neardup.io.writers.kept_formats import CompressedFile
 from support.reading import read_all
 
+
+def pack_lz4(data: bytes) -> bytes:
+    """A frame of blocks, as Arrow writes them."""
+    packed = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(packed, "lz4") as file:
+        for start in range(0, len(data), 1 << 12):
+            file.write(data[start : start + (1 << 12)])
+            file.flush()
+    return bytes(packed.getvalue())
+
+
 # Small blocks, so that a cut off file has whole blocks before the cut.
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
     ".zst": lambda data: pa.Codec("zstd").compress(data, asbytes=True),
     ".xz": lzma.compress,
     ".bz2": lambda data: bz2.compress(data, 1),
+    ".lz4": lambda data: pack_lz4(data),
 }
 UNPACKED: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.decompress,
     ".zst": lambda data: bytes(pa.CompressedInputStream(pa.BufferReader(data), "zstd").read()),
     ".xz": lzma.decompress,
     ".bz2": bz2.decompress,
+    ".lz4": lambda data: bytes(pa.CompressedInputStream(pa.BufferReader(data), "lz4").read()),
 }
 ROWS = [{"id": i, "text": f"{i} {i * 7919 % 100_003:x} {i * 104_729 % 65_521:x}"} for i in range(10_000)]
 JSONL = b"".join(json.dumps(row).encode() + b"\n" for row in ROWS)
@@ -61,6 +76,42 @@ def test_a_whole_file_in_two_streams(tmp_path: Path, suffix: str, kind: str, con
     count = 301 if kind == "jsonl" else 300
     assert (numbers, problems) == (list(range(count)), [])
     assert [row["text"].decode() for row in rows] == [row["text"] for row in ROWS[:count]]
+
+
+def test_a_gzip_file_may_be_padded_with_zeros(tmp_path: Path) -> None:
+    head, rest = (JSONL[:end] for end in (JSONL.index(b"\n") + 1, JSONL.index(b"\n", 5000) + 1))
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(rest) + b"\0" * 512 + gzip.compress(head) + b"\0" * 100_000)
+    documents = open_documents(path)
+    choose_columns(documents, "text", "id")
+    rows, _, problems = read_all(documents, ["text"])
+    assert (len(rows), problems) == (rest.count(b"\n") + 1, [])
+    path.write_bytes(gzip.compress(rest) + b"\0" * 100 + b"x")
+    _, _, problems = read_all(open_documents(path), ["text"])
+    assert problems, "what is no padding is no end"
+
+
+@pytest.mark.skipif(shutil.which("zstd") is None, reason="the program zstd is not here")
+def test_a_window_that_is_too_long_is_named_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(JSONL * 500)
+    subprocess.run(["zstd", "-q", "-1", "--long=28", path], check=True)
+    with pytest.raises(InputError, match="zstd -d -M2048MB"):
+        choose_columns(open_documents(f"{path}.zst"), "text", "id")
+
+
+@pytest.mark.skipif(shutil.which("lz4") is None, reason="the program lz4 is not here")
+def test_frames_of_the_program_lz4_are_read(tmp_path: Path) -> None:
+    packed = []
+    for options in (["-1"], ["-9", "-BD", "-B4"], ["--content-size", "--no-frame-crc"]):
+        done = subprocess.run(["lz4", "-c", *options], input=JSONL, capture_output=True, check=True)
+        packed.append(done.stdout)
+    path = tmp_path / "a.jsonl.lz4"
+    path.write_bytes(b"".join(packed))
+    documents = open_documents(path)
+    choose_columns(documents, "text", "id")
+    rows, _, problems = read_all(documents, ["text"])
+    assert (len(rows), problems) == (3 * len(ROWS), [])
 
 
 @pytest.mark.part(2)
@@ -188,7 +239,7 @@ def test_rows_of_a_folder_are_counted_once(tmp_path: Path) -> None:
         (tmp_path / f"{number}.jsonl{suffix}").write_bytes(PACKED[suffix](JSONL[: JSONL.index(b"\n", 5000) + 1]))
     documents = open_documents(tmp_path)
     choose_columns(documents, "text", "id")
-    assert sum(len(chunk.read(["text"]).row_numbers) for chunk in documents.chunks()) == 4 * (
+    assert sum(len(chunk.read(["text"]).row_numbers) for chunk in documents.chunks()) == len(PACKED) * (
         JSONL[:5000].count(b"\n") + 1
     )
-    assert np.unique([chunk.source for chunk in documents.chunks()]).size == 4
+    assert np.unique([chunk.source for chunk in documents.chunks()]).size == len(PACKED)

@@ -101,15 +101,47 @@ def test_data_beside_as_many_documents_is_an_error(tmp_path: Path) -> None:
         open_documents(tmp_path)
 
 
-def test_a_table_among_many_documents_is_one_document_and_this_is_said(tmp_path: Path) -> None:
+def test_rows_among_many_documents_are_not_judged_and_this_is_said(tmp_path: Path) -> None:
     for i in range(20):
         write(tmp_path, f"{i:02}.txt", b"a letter " * 20)
     write(tmp_path, "list.csv", b"a,b\n")
+    write(tmp_path, "part.jsonl", b'{"text": "a"}\n{"text": "b"}\n')
+    write(tmp_path, "lines.json", b'{"text": "a"}\n{"text": "b"}\n')
+    write(tmp_path, "array.json", b' [{"text": "a"}]')
+    write(tmp_path, "package.json", b'{\n  "name": "boats",\n  "of": {\n    "wood": 1}\n}\n')
     documents = open_documents(tmp_path)
     assert (documents.format, rows(documents)) == ("text", 21)
-    assert documents.findings.notes == [
-        "1 CSV (list.csv) in a folder of documents: read as one document each, not as rows"
-    ]
+    _, _, problems = read_all(documents, ["id", "text"])
+    unread = {problem.file: problem.kind for problem in problems}
+    assert unread == dict.fromkeys(("array.json", "lines.json", "list.csv", "part.jsonl"), "data file")
+    [note] = documents.findings.notes
+    assert "1 CSV (list.csv), 1 JSON (part.jsonl) in a folder of documents" in note
+
+
+UNREAD = ("t0.jsonl.br", "t1.parquet.zst", "t2.arc.gz", "t3.avro")
+
+
+def test_files_that_are_not_read_do_not_make_rows_documents(tmp_path: Path) -> None:
+    for k in range(3):
+        write(tmp_path, f"s{k}.jsonl", b'{"text": "a letter"}\n' * 5)
+    for name in UNREAD:
+        write(tmp_path, name, b"\1\2\3" * 100)
+    documents = open_documents(tmp_path)
+    assert (documents.format, rows(documents)) == ("jsonl", 15)
+    left = aside(documents)
+    assert left.keys() == set(UNREAD)
+    assert all(why.startswith("not read: ") for why in left.values())
+    (tmp_path / "letter.txt").write_bytes(b"one" * 99)
+    assert open_documents(tmp_path).format == "text", "as many bytes of documents as of data"
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_a_named_file_that_is_not_read_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    write(tmp_path, f"data/{name}", b"\1\2\3")
+    for named in (tmp_path / "data" / name, tmp_path / "data", f"{tmp_path}/data/*"):
+        with pytest.raises(InputError, match=name) as error:
+            open_documents(named)
+        assert "not read" in error.value.given
 
 
 def test_a_readme_among_documents_is_a_document(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
-"""Compression of whole files: gzip and zstd by Arrow, xz and bzip2 by the standard library."""
+"""Compression of whole files: zstd and frames of lz4 by Arrow, gzip, xz and bzip2 by the standard library."""
 
 import bz2
 import gzip
 import lzma
 import os
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -14,7 +15,7 @@ from neardup.errors import InputError
 from neardup.io.containers.spools import Held, spooled
 from neardup.io.names import without_query
 
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2", ".lz4": "lz4"}
 """The codec of each suffix."""
 
 SUFFIX_OF = {codec: suffix for suffix, codec in COMPRESSIONS.items()}
@@ -29,6 +30,11 @@ GZIP_LEVEL = 6
 _BLOCK = 256 << 10
 STEP = 64 << 10  # when a read fails, at most this many bytes are unpacked again one by one
 _CUT_OFF = "Truncated compressed stream"
+_TOO_FAR = "Frame requires too much memory"
+_WINDOW = (
+    "it was packed by zstd for a long window, and refers back more than the 128 MB that are held; pack it again: "
+    "zstd -d -M2048MB -c FILE | zstd -o OTHER"
+)
 
 
 def codec_of(name: str) -> str | None:
@@ -48,7 +54,7 @@ def unpacking(raw: Any, codec: str) -> Any:
     """
     if codec in _STARTED:
         return _Unpacking(raw, _STARTED[codec])
-    return pa.CompressedInputStream(raw, codec)
+    return _Stream(raw, codec)
 
 
 def unpacked(data: bytes, codec: str, most: int) -> bytes:
@@ -122,8 +128,37 @@ def packing(raw: Any, codec: str | None) -> Any:
     return pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), codec)
 
 
+class _Stream:
+    """The unpacked bytes of a codec of Arrow."""
+
+    def __init__(self, raw: Any, codec: str) -> None:
+        self._stream = pa.CompressedInputStream(raw, codec)
+
+    def read(self, size: int) -> bytes:
+        """Return 1 to ``size`` bytes; none at the end."""
+        try:
+            return bytes(self._stream.read(size))
+        except OSError as error:
+            raise OSError(_WINDOW if _TOO_FAR in str(error) else str(error)) from error
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file is closed."""
+        return bool(self._stream.closed)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+    def __enter__(self) -> "_Stream":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 class _Unpacking:
-    """The unpacked bytes of xz or bzip2: of all the streams in the file, one after the other."""
+    """The unpacked bytes of gzip, xz or bzip2: of all the streams in the file, one after the other."""
 
     def __init__(self, raw: Any, start: Callable[[], Any]) -> None:
         self._raw, self._start = raw, start
@@ -146,14 +181,14 @@ class _Unpacking:
             self._begun = True
             try:
                 found: bytes = self._unpacker.decompress(packed, size)
-            except (lzma.LZMAError, EOFError) as error:
+            except (lzma.LZMAError, zlib.error, EOFError) as error:
                 raise OSError(f"damaged compressed stream: {error}") from error
             if found:
                 return found
 
     def _next_stream(self) -> bool:
         """Start to read the stream after a finished one; return whether there is any."""
-        rest = self._unpacker.unused_data.lstrip(b"\0")  # xz files may be padded with zeros
+        rest = self._unpacker.unused_data.lstrip(b"\0")  # gzip and xz files may be padded with zeros
         while not rest and (block := bytes(self._raw.read(_BLOCK))):
             rest = block.lstrip(b"\0")
         if not rest:
@@ -173,7 +208,30 @@ class _Unpacking:
         self.close()
 
 
+class _Gunzip:
+    """A gzip member, with the methods of the unpackers of the standard library for xz and bzip2."""
+
+    needs_input = True
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+
+    @property
+    def eof(self) -> bool:
+        return self._member.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._member.unused_data
+
+    def decompress(self, packed: bytes, size: int) -> bytes:
+        found = self._member.decompress(self._member.unconsumed_tail + packed, size)
+        self.needs_input = not self._member.unconsumed_tail and len(found) < size
+        return found
+
+
 _STARTED: dict[str, Callable[[], Any]] = {
+    "gzip": _Gunzip,
     "xz": lambda: lzma.LZMADecompressor(memlimit=XZ_BYTES),
     "bz2": bz2.BZ2Decompressor,
 }

@@ -22,6 +22,9 @@ BINARY = "binary"
 
 MAILBOX = "mailbox"
 
+DATA = "data file"
+"""A file of rows in a folder of documents."""
+
 RESOURCE = "web resource"
 """A style sheet, script or data of a web page, by its media type."""
 
@@ -114,6 +117,7 @@ _ADVICE = {
         ("arrow", "avro", "orc", "hdf5", "numpy", "sqlite"), "Save its texts as Parquet, JSONL or CSV"
     ),
     "parquet": "Name the file itself, and not the folder around it",
+    DATA: "Name it, or a pattern of such files, to compare its rows",
     MAILBOX: "Give it a name that ends in .mbox; name the mailbox itself to read its mails",
 }
 
@@ -123,7 +127,8 @@ class NotTextError(InputError):
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        what = "a mailbox of several mails" if kind == MAILBOX else f"not text ({kind})"
+        words = {MAILBOX: "a mailbox of several mails", DATA: "a file of rows in a folder of documents"}
+        what = words.get(kind, f"not text ({kind})")
         super().__init__(
             f"It is {what}", "Text, HTML, PDF, an office file or a mail", _ADVICE.get(kind, "Leave it out")
         )

@@ -280,9 +280,9 @@ def _find(name: str, left_out: frozenset[str]) -> folders.Discovered:
             raise InputError(f"{name} is the collection itself, or belongs to it", "Files of documents", _CHECK)
         if is_container(path):
             return _find_inside(name, path)
-        return _files(name, [local_source(name, path)])
+        return _files(name, [_read_kind(local_source(name, path))])
     if split_address(path) is not None:
-        return _files(name, [find_member(name, path)])
+        return _files(name, [_read_kind(find_member(name, path))])
     if not glob.has_magic(path):
         raise InputError(f"There is no file or folder {name}", "An existing file, folder or pattern", _CHECK)
     return _find_pattern(name, path, left_out)
@@ -333,6 +333,8 @@ def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> folders.Dis
     for hit in hits:
         inside = None if means_kept else results[os.path.dirname(hit)]
         why = folders.RESULT if inside else folders.not_input(os.path.basename(hit))
+        left_unread = folders.unread(hit)
+        why = why or (f"not read: {left_unread[0]}" if left_unread else None)
         if why:
             aside[os.path.relpath(inside, fixed or ".") if inside else hit] = why
         else:
@@ -410,6 +412,13 @@ def _files(name: str, sources: list[Source]) -> folders.Discovered:
     return folders.Discovered(format, shown_name(name), tuple(sources))
 
 
+def _read_kind(source: Source) -> Source:
+    """Return a file that the user named. Raises InputError for one whose data are not read."""
+    if folders.unread(source.name):
+        raise folders.not_read([source])
+    return source
+
+
 def _common_format(inputs: Sequence[tuple[Format, Source]]) -> Format:
     """Return the format of inputs, or ``mixed``. Raises InputError for data beside files that are documents."""
     firsts: dict[Format, Source] = {}
@@ -447,7 +456,7 @@ def _find_remote(url: str) -> folders.Discovered:
         below.sort(key=lambda source: source.name)
         return _folder(without_secrets(url), below, aside)
     source = Source(without_secrets(url), file.url, file.pin.size, remote=file)
-    return _files(without_secrets(url), [source])
+    return _files(without_secrets(url), [_read_kind(source)])
 
 
 def _refuse_parts_at(system: Any, url: str, hits: Sequence[str]) -> None:

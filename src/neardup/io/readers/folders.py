@@ -221,6 +221,51 @@ def format_of(name: str) -> Format:
     return _FORMATS.get(extension, "text")
 
 
+_UNREAD_PACKED = {
+    ".br": "brotli",
+    ".lz": "lzip",
+    ".lzma": "lzma",
+    ".lzo": "lzo",
+    ".sz": "snappy",
+    ".snappy": "snappy",
+    ".z": "compress",
+}
+_UNREAD_KINDS = {
+    ".arc": ("an ARC file", "Convert it: warcio recompress FILE.arc.gz FILE.warc.gz"),
+    **dict.fromkeys((".avro", ".orc"), ("data of a kind that is not read", "Convert it to Parquet or JSONL")),
+}
+
+
+def unread(name: str) -> tuple[str, str] | None:
+    """Return what a file is whose data are not read, and what to do; None for any other file.
+
+    >>> unread("a.jsonl.br"), unread("a.jsonl.lz4"), unread("a.parquet.gz")[0]
+    (('packed by brotli', 'Unpack it, or pack it by gz, zst, xz, bz2 or lz4'), None, 'Parquet packed as a whole')
+    """
+    stem, suffix = os.path.splitext(without_query(name).lower())
+    if suffix in _UNREAD_PACKED:
+        *most, last = (packed.removeprefix(".") for packed in COMPRESSIONS)
+        return f"packed by {_UNREAD_PACKED[suffix]}", f"Unpack it, or pack it by {', '.join(most)} or {last}"
+    if suffix in COMPRESSIONS:
+        suffix = os.path.splitext(stem)[1]
+        if _FORMATS.get(suffix) in _BINARY:
+            return f"{_called(_FORMATS[suffix])} packed as a whole", "Unpack it: such files are packed inside"
+    return _UNREAD_KINDS.get(suffix)
+
+
+def holds_rows(file: Source, data: bytes) -> bool:
+    """Return whether a file in a folder of documents holds rows: any data file, but JSON of one value."""
+    format = "text" if is_message(file.path) else format_of(file.name)
+    if format != "jsonl" or not _uncompressed(file.name).endswith(".json"):
+        return format != "text"
+    begin = data[:_ROWS_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
+    return begin.startswith(b"[") or bool(_NEXT_ROW.search(begin))
+
+
+_ROWS_BYTES = 1 << 20
+_NEXT_ROW = re.compile(rb"^\{.*\}[ \t\r]*\n[ \t\r\n]*\{")
+
+
 def format_of_source(source: Source) -> Format:
     """Return the format of a data file, of standard input, or of a version of a table."""
     log, table = os.path.split(os.path.dirname(source.path))[::-1]
@@ -232,18 +277,22 @@ def format_of_source(source: Source) -> Format:
 def decide(folder: str, sources: Sequence[Source]) -> Discovered:
     """Decide whether a folder is data, if other files are few and small in comparison; else one document per file.
 
-    Few and small: not more of them than data files, and at most a tenth of their bytes. Raises InputError if both
-    readings are possible.
+    Few and small: not more of them than data files, and at most a tenth of their bytes; files that are not read
+    do not count. Rows are no documents: a data file among documents is not judged. Raises InputError if both
+    readings are possible, and for files that are not read alone.
     """
     speaking = [source for source in sources if _speaks_of_data(source.name)]
     others = [source for source in sources if not _speaks_of_data(source.name)]
     data = [source for source in others if format_of(source.name) != "text"]
-    documents = [source for source in others if format_of(source.name) == "text"]
+    aside = [source for source in others if unread(source.name)]
+    documents = [source for source in others if format_of(source.name) == "text" and source not in aside]
+    if aside and not data and not documents:
+        raise not_read(aside)
     if not data:
         return Discovered("text", shown_name(folder), tuple(sources))
     tables = [source for source in data if format_of(source.name) in _BINARY]
     if _few_beside(documents, data) and (tables or not _are_samples([*data, *documents], len(data))):
-        return _as_data(folder, data, [*documents, *speaking])
+        return _as_data(folder, data, [*documents, *speaking], aside)
     if tables and not _few_beside(data, documents):
         raise InputError(
             f"{folder} holds data ({_counted(data)}) and documents ({len(documents):,}: "
@@ -255,8 +304,10 @@ def decide(folder: str, sources: Sequence[Source]) -> Discovered:
     samples_of = {sources[place].path for places in whole.values() for place in places}
     if all(source.path in samples_of for source in data):
         return Discovered("text", shown_name(folder), tuple(sources))
-    note = f"{_counted(data)} in a folder of documents: read as one document each, not as rows"
-    return Discovered("text", shown_name(folder), tuple(sources), (), (note,))
+    rows = [source for source in data if not _uncompressed(source.name).endswith(".json")]  # or one value each
+    note = "{} in a folder of documents: rows are not compared; '{}' names such files"
+    notes = (note.format(_counted(rows), _pattern(folder, rows)),) if rows else ()
+    return Discovered("text", shown_name(folder), tuple(sources), (), notes)
 
 
 def partition_of(name: str) -> tuple[tuple[str, str | None], ...]:
@@ -298,9 +349,22 @@ def _are_samples(files: Sequence[Source], data: int) -> bool:
     return 2 * sum(place < data for place in samples(files)) > data > 1
 
 
-def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> Discovered:
+def not_read(files: Sequence[Source]) -> InputError:
+    """Return the error for files that are not read, and nothing else."""
+    what, do = unread(files[0].name) or ("", "")
+    more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+    return InputError(
+        f"{files[0].name}{more} is not read: {what}", "Documents, or data in a form that is read", do
+    )
+
+
+def _as_data(
+    folder: str, data: Sequence[Source], rest: Sequence[Source], left: Sequence[Source] = ()
+) -> Discovered:
     listed, unlisted = _listed(data, rest)
-    aside = [*(Aside(s.name, BESIDE_DATA) for s in rest), *(Aside(s.name, NOT_LISTED) for s in unlisted)]
+    reasons = ((source.name, unread(source.name)) for source in left)
+    aside = [*(Aside(name, f"not read: {why[0]}") for name, why in reasons if why)]
+    aside += [*(Aside(s.name, BESIDE_DATA) for s in rest), *(Aside(s.name, NOT_LISTED) for s in unlisted)]
     formats = {format_of(source.name) for source in listed}
     format: Format = formats.pop() if len(formats) == 1 else "mixed"
     return Discovered(format, shown_name(folder), tuple(listed), tuple(aside))

@@ -30,14 +30,21 @@ from neardup.io.formats.content import (
     Metadata,
 )
 from neardup.io.formats.extractor import Extractor
-from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
+from neardup.io.formats.kinds import DATA, HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
 from neardup.io.names import without_query
 from neardup.io.readers import base
 from neardup.io.readers.arrow import cut_by_bytes
 from neardup.io.readers.discovery import find_file
 from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.folders import is_message, samples, samples_note, whole_samples, whole_samples_note
+from neardup.io.readers.folders import (
+    holds_rows,
+    is_message,
+    samples,
+    samples_note,
+    whole_samples,
+    whole_samples_note,
+)
 from neardup.io.readers.sources import Source, Stamp, changed, digest_of_bytes, require_same
 from neardup.io.writers.kept_files import document_sink
 
@@ -123,7 +130,7 @@ class TextDocuments:
             beside.pop(place, None)
         self.findings.notes += whole_samples_note(self.sources, whole) + samples_note(self.sources, beside)
         others = {row: tuple(self.sources[place] for place in places) for row, places in whole.items()}
-        self._known = _Known(encoding, pages, self.findings, beside, others, parts)
+        self._known = _Known(encoding, pages, self.findings, beside, others, parts, len(self.sources) == 1)
         self.virtual = VirtualColumns()
 
     def require(self, text: str, id: str | None) -> None:
@@ -162,7 +169,8 @@ class _Known:
 
     ``reasons`` has for each row its problem, or None; ``texts`` the extracted contents; ``charsets`` the encoding
     of plain text, ``stamps`` the state of the file; ``beside`` the files beside it; ``others`` are those of the
-    sample of a text, which have the places ``parts`` and are no rows.
+    sample of a text, which have the places ``parts`` and are no rows. A file that is ``alone`` is a document,
+    whatever its suffix.
     """
 
     encoding: str
@@ -171,6 +179,7 @@ class _Known:
     beside: Mapping[int, tuple[Attachment, ...]]
     others: Mapping[int, tuple[Source, ...]]
     parts: frozenset[int]
+    alone: bool
     charsets: dict[int, Charset] = field(default_factory=dict)
     stamps: dict[int, Stamp | None] = field(default_factory=dict)
     reasons: dict[int, base.Problem | None] = field(default_factory=dict)
@@ -310,6 +319,8 @@ class _FilesChunk:
         if codec is not None:
             data = unpacked(data, codec, FILE_BYTES)
         _refuse_other_kinds(name, data[:HEAD_BYTES])
+        if not self.known.alone and holds_rows(file, data):
+            raise NotTextError(DATA)
         if format_of(name, data) == "text":
             return ReadContent(self.known.decode(row, file, data), {})
         found = extractor.read(data, name, seconds)
