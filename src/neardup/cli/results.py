@@ -143,8 +143,8 @@ class _Shown:
 
         yield "document", display.printable(f"{self._id}{self._decision.side}")
         if self._decision.in_reference and not self._options.id.startswith(OLD):
-            of_input = "it has the documents of the input in pairs, copies and groups, none of them with this id"
-            yield "looked up", f"among the documents of the result: {of_input}"
+            place = "among the documents in pairs, copies and groups; the input may have this id outside them"
+            yield "looked up", place
         if self._error is not None:
             yield "not read", display.printable(". ".join(filter(None, (self._error.given, self._error.do))))
         if self._document is not None:

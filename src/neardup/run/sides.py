@@ -1,7 +1,7 @@
 """Names of documents in a result with a reference set, where one id may be that of two documents.
 
 An id means the document of the input, and that of the reference set if the input has none. ``old:ID`` is the one
-in the reference set, ``new:ID`` the one in the input, whatever else has that id.
+in the reference set, ``new:ID`` the one in the input, also where both have that id.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ Result = TypeVar("Result", bound=ResultRecord)
 
 
 def readings(name: Id) -> Iterator[tuple[bool, Id]]:
-    """Yield what a name may mean, the likeliest first: whether the document is in the reference set, and its id.
+    """Yield the meanings of a name, the likeliest first: whether the document is in the reference set, and its id.
 
     >>> list(readings("old:7")), list(readings(7))
     ([(True, '7'), (False, 'old:7'), (True, 'old:7')], [(False, 7), (True, 7)])
@@ -97,7 +97,7 @@ def _originals(ranks: pa.Table) -> pa.ChunkedArray:
 
 
 class Names:
-    """The names of the documents of a result: what is given, what its tables have, and on which side it is."""
+    """The names of the documents of a result, and on which side each is."""
 
     def __init__(self, result: Result) -> None:
         self._given = result

@@ -237,7 +237,7 @@ _UNREAD_KINDS = {
 
 
 def unread(name: str) -> tuple[str, str] | None:
-    """Return what a file is whose data are not read, and what to do; None for any other file.
+    """Return the form of a file that is not read, and the remedy; None for any other file.
 
     >>> unread("a.jsonl.br"), unread("a.jsonl.lz4"), unread("a.parquet.gz")[0]
     (('packed by brotli', 'Unpack it, or pack it by gz, zst, xz, bz2 or lz4'), None, 'Parquet packed as a whole')
