@@ -46,6 +46,18 @@ RESULT_TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
 PLACE_TABLES = ("places", "located")
 """The tables of a result that say where its documents are; results of documents in memory lack them."""
 
+CUTS = pa.schema(
+    [
+        ("id", pa.large_string()),
+        ("source", pa.large_string()),
+        ("row", pa.int64()),
+        ("begin", pa.int64()),
+        ("end", pa.int64()),
+        ("text", pa.large_string()),
+    ]
+)
+"""The columns of cuts.parquet: each cut with its bytes in the whole text in UTF-8, and its text."""
+
 OLD_LEADS = "group_in_reference"
 """The column of the groups of a run with a reference set: whether the representative is in it."""
 

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from email.message import EmailMessage
@@ -57,6 +58,18 @@ def reviewed(folder: Path, ids: list[Any]) -> nd.Found:
 def state_of(folder: Path) -> Any:
     with DecisionStore(folder, read_only=True) as store:
         return store.state()
+
+
+def test_a_carriage_return_in_a_value_begins_no_row_of_csv() -> None:
+    values = ["x\r=cmd|'/C calc'!A0", "a\r\n+b", "plain", "\r", 'a "quoted" one', "tab\tin"]
+    table = pa.table({"id": values, "=1+1": values})
+    data = b"".join(as_bytes_of(table, "csv", ("id",)))
+    assert data.count(b"\n") == len(values) + 2, "one a row, and that of the second value"
+    rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+    assert rows[0] == ["id", "'=1+1"]
+    assert [unprotected(row[0]) for row in rows[1:]] == values
+    outside = re.sub(rb'"(?:[^"]|"")*"', b"", data)
+    assert b"\r" not in outside, "each program that splits lines there would see a row"
 
 
 def read(data: bytes, form: str) -> list[dict[str, Any]]:

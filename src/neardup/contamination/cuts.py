@@ -19,17 +19,6 @@ from neardup.text.units import words
 MARKER = "[…]"
 """The text in the place of a passage, unless another is given."""
 
-CUTS = pa.schema(
-    [
-        ("source", pa.large_string()),
-        ("row", pa.int64()),
-        ("begin", pa.int64()),
-        ("end", pa.int64()),
-        ("text", pa.large_string()),
-    ]
-)
-"""A passage that was cut: its document, its characters there, and its text."""
-
 Passage = tuple[int, int]
 """The characters of a passage in its text: begin and end."""
 
@@ -95,6 +84,10 @@ def _whole(spans: Int64s, begin: int, end: int) -> Passage:
     return int(spans[begin, 0]), int(spans[end - 1, 1])
 
 
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
 def require_one_column(documents: Documents, columns: Chosen) -> None:
     """Raise SettingError if passages cannot be cut out of the documents."""
     if not have_one_column(documents, columns.text):
@@ -107,22 +100,28 @@ def require_one_column(documents: Documents, columns: Chosen) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CutRows:
-    """The rows of a chunk without the passages, and the passages (rows of CUTS)."""
+    """The rows of a chunk without the passages, and the passages: row, begin and end in bytes, text."""
 
     native: NativeRows
-    passages: list[tuple[str, int, int, int, str]]
+    passages: list[tuple[int, int, int, str]]
 
 
-def cut_rows(
-    native: NativeRows, source: str, column: str, hits: Mapping[int, Sequence[int]], cutter: Cutter
-) -> CutRows:
+def ids_of(matches: pa.Table) -> dict[tuple[str, int], str]:
+    """Return the ids of the documents of a table of matches (MATCHES), by file and row."""
+    ids, sources, rows = (matches[name].to_pylist() for name in ("id", "source", "row"))
+    return dict(zip(zip(sources, rows, strict=True), ids, strict=True))
+
+
+def cut_rows(native: NativeRows, column: str, hits: Mapping[int, Sequence[int]], cutter: Cutter) -> CutRows:
     """Cut the passages of items out of rows; ``hits`` has the items by row number. Other values stay the same."""
-    passages: list[tuple[str, int, int, int, str]] = []
+    passages: list[tuple[int, int, int, str]] = []
 
     def cut(data: bytes, number: int) -> bytes:
         text = decoded(data)
         places = cutter.passages(text, hits[number])
-        passages.extend((source, number, begin, end, shown(text[begin:end])) for begin, end in places)
-        return cutter.cut(text, places).encode("utf-8", "surrogateescape")
+        for begin, end in places:
+            before, cut = (_encoded(part) for part in (text[:begin], text[begin:end]))
+            passages.append((number, len(before), len(before) + len(cut), shown(text[begin:end])))
+        return _encoded(cutter.cut(text, places))
 
     return CutRows(with_texts(native, column, hits.keys(), cut), passages)

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from neardup.contamination.cuts import CUTS, MARKER, Cutter, cut_rows, require_one_column
+from neardup.contamination.cuts import MARKER, Cutter, cut_rows, ids_of, require_one_column
 from neardup.contamination.record import ContaminationRecord
 from neardup.contamination.views import as_page
 from neardup.errors import InputError
@@ -17,6 +17,7 @@ from neardup.io.writers.kept_rows import WrittenRows, check_extra
 from neardup.io.writers.scratch import FiledTable, Scratch
 from neardup.run.pipeline import Meter
 from neardup.runtime import Advance
+from neardup.tables import CUTS
 
 CONTAMINATED_BY = "contaminated_by"
 """The column of ``tag``: the test sets of the items that a row contains, or null."""
@@ -89,6 +90,7 @@ class _Rows:
 
     def __init__(self, result: ContaminationRecord, action: Action, cutter: Cutter) -> None:
         self._result, self._action, self._cutter = result, action, cutter
+        self._ids = ids_of(result.matches) if action == "cut" else {}
 
     def write(self, folder: OutputFolder, threads: int, advance: Advance, passages: FiledTable) -> WrittenRows:
         """Write the rows that stay in the order of the input, and add the passages that were cut."""
@@ -96,9 +98,10 @@ class _Rows:
         def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
             hits = self._result.hits.get(chunk.source, {})
             if self._action == "cut":
-                cut = cut_rows(native, chunk.source, self._result.columns.text, hits, self._cutter)
+                cut = cut_rows(native, self._result.columns.text, hits, self._cutter)
                 if cut.passages:
-                    columns = zip(*cut.passages, strict=True)
+                    names = ((self._ids[chunk.source, row], chunk.source) for row, *_ in cut.passages)
+                    columns = zip(*(map(tuple.__add__, names, cut.passages)), strict=True)
                     passages.add(
                         pa.table([pa.array(c, k.type) for c, k in zip(columns, CUTS, strict=True)], schema=CUTS)
                     )

@@ -20,7 +20,7 @@ from neardup.repetition.stream import ChunkAgain, CorpusTokens, DocumentText, ch
 from neardup.repetition.windows import RepeatedBlocks
 from neardup.run.pipeline import Meter
 from neardup.sketch.cleaning import text_batch
-from neardup.tables import Int64s, one_array
+from neardup.tables import CUTS, Int64s, one_array
 
 KEEPS = "first, last, longest-document, or max:COLUMN"
 _ROWS = 1 << 12
@@ -42,17 +42,6 @@ MARKS = pa.schema([("repeated", pa.list_(pa.struct([("begin", pa.int64()), ("end
 MARKED = pa.schema([*list(TEXTS_LEFT), *list(MARKS)])
 """TEXTS_LEFT and MARKS, for texts that are no column of the input: the whole text."""
 _Row: TypeAlias = tuple[Any, ...]
-CUTS = pa.schema(
-    [
-        ("id", pa.large_string()),
-        ("source", pa.large_string()),
-        ("row", pa.int64()),
-        ("begin", pa.int64()),
-        ("end", pa.int64()),
-        ("text", pa.large_string()),
-    ]
-)
-"""The columns of cuts.parquet: each cut with its bytes in the whole text, and its text."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.contamination.contamination import Contamination, ContaminationKeywords, rules_of, weighed
-from neardup.contamination.cuts import CUTS, MARKER, Cutter, cut_rows
+from neardup.contamination.cuts import MARKER, Cutter, cut_rows, ids_of
 from neardup.contamination.evidence import WindowCounts
 from neardup.contamination.items import read_items
 from neardup.contamination.matches import ItemSearch, MatchRules, Scanned, scan
@@ -31,7 +31,7 @@ from neardup.settings import SettingKeywords, Settings
 from neardup.spark.dedup import GONE, numbered
 from neardup.spark.files import LINE, ROW_ID
 from neardup.spark.job import Batches, quoted, require_frame, require_free
-from neardup.tables import one_array
+from neardup.tables import CUTS, one_array
 from neardup.text.keys import new_key
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _run(training: _Training, search: ItemSearch, action: Action, marker: str) -
         return Decontaminated(rows, contamination, CUTS.empty_table(), account)
     cutter = Cutter(contamination.weights, search.settings.shingles.length, marker)
     changed = _changed(training, frame, cutter)
-    cuts = _cuts(changed, {key: place for place, key in keys.items()})
+    cuts = _cuts(changed, {key: place for place, key in keys.items()}, ids_of(contamination.matches))
     account |= {"marker": marker, "cuts": cuts.num_rows}
     return Decontaminated(_without_passages(training, changed), contamination, cuts, account, changed)
 
@@ -270,9 +270,9 @@ def _cut_texts(shared: Broadcast[Cutter], field: str | None, batches: Batches) -
             if field is not None
             else NativeTable(np.arange(len(texts)), pa.table({"text": texts}))
         )
-        cut = cut_rows(native, "", field or "text", items, shared.value)
+        cut = cut_rows(native, field or "text", items, shared.value)
         cuts: list[list[dict[str, Any]]] = [[] for _ in items]
-        for _, row, begin, end, text in cut.passages:
+        for row, begin, end, text in cut.passages:
             cuts[row].append({"begin": begin, "end": end, "text": text})
         if isinstance(cut.native, NativeLines):
             places = zip(cut.native.starts.tolist(), cut.native.ends.tolist(), strict=True)
@@ -288,10 +288,12 @@ def _lines_of(texts: pa.Array) -> NativeLines:
     return NativeLines(np.arange(len(lines)), b"".join(lines), np.append(0, ends[:-1]), ends)
 
 
-def _cuts(changed: DataFrame, places: Mapping[str, tuple[str, int]]) -> pa.Table:
+def _cuts(
+    changed: DataFrame, places: Mapping[str, tuple[str, int]], ids: Mapping[tuple[str, int], str]
+) -> pa.Table:
     """The passages that are cut (CUTS), in the order of ``places``: the file and row by the key."""
     by_key = {row[GONE]: row["cuts"] for row in changed.select(GONE, "cuts").collect()}
-    rows = [(*place, *cut) for key, place in places.items() for cut in by_key.get(key, ())]
+    rows = [(ids[place], *place, *cut) for key, place in places.items() for cut in by_key.get(key, ())]
     columns = zip(*rows, strict=True) if rows else ((),) * len(CUTS)
     return pa.table([pa.array(c, k.type) for c, k in zip(columns, CUTS, strict=True)], CUTS)
 

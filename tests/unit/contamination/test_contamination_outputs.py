@@ -22,6 +22,7 @@ from neardup.io.writers.scratch import RunJournal, working_in
 from neardup.run.pipeline import Meter
 from neardup.runtime import Silent
 from neardup.settings import Settings
+from neardup.tables import CUTS
 from neardup.text.keys import new_key
 
 DRAW = random.Random(6)
@@ -88,7 +89,14 @@ def test_passages_are_cut_at_tokens_and_all_else_stays(name: str, tmp_path: Path
     assert before == after
     cuts = pq.read_table(tmp_path / "out" / "cuts.parquet").to_pylist()
     assert [(cut["row"], cut["text"]) for cut in cuts] == [(1, ITEMS[1]), (3, f"{ITEMS[2].upper()} {ITEMS[2]}")]
-    assert [TEXTS[cut["row"]][cut["begin"] : cut["end"]] for cut in cuts] == [cut["text"] for cut in cuts]
+    whole = [TEXTS[cut["row"]].encode() for cut in cuts]
+    found = [text[cut["begin"] : cut["end"]].decode() for text, cut in zip(whole, cuts, strict=True)]
+    assert found == [cut["text"] for cut in cuts], "bytes, as in the cuts of passages"
+    matches = pq.read_table(tmp_path / "out" / "matches.parquet").to_pylist()
+    assert {(cut["id"], cut["source"], cut["row"]) for cut in cuts} == {
+        (match["id"], match["source"], match["row"]) for match in matches
+    }
+    assert [name for name, _ in zip(cuts[0], range(6), strict=True)] == CUTS.names
     assert (account["kept"], account["cuts"]) == (4, 2)
 
 

@@ -342,6 +342,28 @@ def test_a_facet_leads_to_the_groups_that_it_counts(desk: Desk, filter: str) -> 
             assert desk.groups(Question(of)).found == int(groups)
 
 
+@pytest.mark.parametrize(
+    ("ids", "folders"),
+    [
+        (("/a/1", "b/2", "/a/3", "b/c/4"), {"/a/": 1, "b/": 1}),
+        (("/a/1", "/b/2", "/a/c/3", "/b/4"), {"/a/": 1, "/b/": 1}),
+        (("x/a/1", "x/b/2", "x/a/3", "x/b/4"), {"a/": 1, "b/": 1}),
+        (("/x/a/1", "/x/b/2", "/x/a/3", "/x/4"), {"a/": 1, "b/": 1, "/": 1}),
+        (("https://a.org/1", "/b/2", "https://a.org/3", "/b/4"), {"https:/": 1, "/b/": 1}),
+    ],
+)
+def test_folders_are_counted_whether_they_are_absolute_or_not(
+    tmp_path: Path, ids: tuple[str, ...], folders: dict[str, int]
+) -> None:
+    texts = {id: TEXTS["night" if place % 2 else "plan"] for place, id in enumerate(ids)}
+    with closing(Desk.open(make_result(tmp_path, texts))) as desk, live(desk) as pages:
+        assert pages.get("/").status == 200
+        [facet] = [facet for facet in desk.groups(Question()).facets if facet.name == "Folder"]
+        assert {value.words: value.groups for value in facet.values} == folders
+        for value in facet.values:
+            assert desk.groups(Question(value.clause)).found == value.groups
+
+
 @pytest.mark.parametrize(("other", "columns"), [(TEXTS["night"], 0), (TEXTS["night"] + " and sea", 1)])
 def test_a_column_without_a_value_is_left_out(tmp_path: Path, other: str, columns: int) -> None:
     """The text that a removed copy loses is none, and so in every row."""

@@ -225,9 +225,9 @@ class _Gunzip:
         return self._member.unused_data
 
     def decompress(self, packed: bytes, size: int) -> bytes:
-        found = self._member.decompress(self._member.unconsumed_tail + packed, size)
-        self.needs_input = not self._member.unconsumed_tail and len(found) < size
-        return found
+        unpacked = self._member.decompress(self._member.unconsumed_tail + packed, size)
+        self.needs_input = not self._member.unconsumed_tail and len(unpacked) < size
+        return unpacked
 
 
 _STARTED: dict[str, Callable[[], Any]] = {

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
@@ -189,15 +189,23 @@ def _plain(value: Any) -> str:
 
 
 def _csv(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
-    yield _csv_lines([table.column_names])
+    yield _csv_lines([map(protected, table.column_names)])
     for rows in _rows(table):
         yield _csv_lines([map(_csv_value, row.values()) for row in rows])
 
 
 def _csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
+    lines: list[str] = []
+    rows_of = csv.writer(_Lines(lines.append), lineterminator="\r\n")  # it quotes what its line end has, so both
+    rows_of.writerows(rows)
+    return "".join(f"{line.removesuffix(_CRLF)}\n" for line in lines).encode()
+
+
+class _Lines(NamedTuple):
+    write: Callable[[str], None]
+
+
+_CRLF = "\r\n"
 
 
 def _csv_value(value: Any) -> str:

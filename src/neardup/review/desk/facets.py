@@ -19,6 +19,16 @@ MOST_VALUES = 12
 _SIZES = (("2", "size:2", 2, 2), ("3 to 5", "size>=3 AND size<=5", 3, 5), ("6 or more", "size>=6", 6, None))
 
 
+def _first_end(folder: str) -> int:
+    """Return the length of the first part of a path, with a slash before it.
+
+    >>> _first_end("/notes/a"), _first_end("mails/b"), _first_end("mails")
+    (6, 5, 5)
+    """
+    end = folder.find("/", folder.startswith("/"))
+    return len(folder) if end < 0 else end
+
+
 class Facets:
     """Counts groups by their decisions, sizes, kinds and folders, and by columns of their documents.
 
@@ -88,9 +98,10 @@ class Facets:
         there = [folders[one] for one in np.unique(codes).tolist()]
         if len(there) < 2:
             return
-        shared = commonpath(there) if all(there) else ""
+        rooted = {folder.startswith("/") for folder in there}
+        shared = commonpath(there).rstrip("/") if all(there) and len(rooted) == 1 else ""
         start = len(shared) + 1 if shared else 0
-        names = ["/".join((*filter(None, [shared]), folder[start:].partition("/")[0])) for folder in folders]
+        names = [folder[: start + _first_end(folder[start:])] for folder in folders]
         distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
         number_of = np.array([distinct[name] for name in names], np.int64)
         if len(distinct) > 16 * MOST_DISTINCT:
@@ -98,7 +109,7 @@ class Facets:
         counts = self._counted(groups, number_of[codes], len(distinct))
         named = list(distinct)
         for number in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist():
-            if counts[number] and (folder := named[number].strip("/")):
+            if counts[number] and (folder := named[number].rstrip("/")):
                 yield FacetValue(f"{folder[start:]}/", _clause("path", f"{folder}/"), int(counts[number]))
 
     def _column(self, name: str, listed: Bools) -> Iterator[FacetValue]:
