@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from pathlib import Path
 from time import sleep
 from typing import cast
@@ -19,6 +20,7 @@ from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.csv import CsvStream, Dialect
 from neardup.io.readers.lines import Stream
+from support.messages import has_parts
 from support.reading import read_all
 
 
@@ -253,4 +255,57 @@ def test_both_parsers_split_alike(tmp_path_factory: pytest.TempPathFactory, part
     rows, numbers, problems = read_all(first, ["id", "text"])
     again, numbered, reasons = read_all(second, ["id", "text"])
     assert (again, numbered) == (rows, [number + 1 for number in numbers])
-    assert [(p.row, p.reason) for p in reasons[1:]] == [((p.row or 0) + 1, p.reason) for p in problems]
+    told = [re.sub("in line [0-9]+", "in its line", p.reason) for p in (*reasons[1:], *problems)]
+    assert told[: len(problems)] == told[len(problems) :]
+    assert [p.row for p in reasons[1:]] == [(p.row or 0) + 1 for p in problems]
+
+
+def test_a_quote_that_is_never_closed_is_named_by_its_line(tmp_path: Path) -> None:
+    rows = "".join(f"{k},text {k}\n" for k in range(3, 9))
+    for opening, raw in (
+        ('2,"a text\n', '"a text'),
+        ('2,"one ""word""\n', '"one ""word""'),
+        ('"2,a text\n', '"2,a'),
+    ):
+        path = tmp_path / "a.csv"
+        path.write_text(f'id,text\n1,"a text, with\na line"\n{opening}{rows}')
+        documents = open_documents(path)
+        choose_columns(documents, "text", "id")
+        for _ in range(2):
+            kept, numbers, problems = read_all(documents, ["id"])
+            assert ([row["id"] for row in kept], numbers) == ([b"1"], [0])
+            [problem] = problems
+            assert has_parts(problem.reason, "in line 4", "7 lines")
+            assert problem.raw is not None
+            assert problem.raw.startswith(raw)
+
+
+@pytest.mark.parametrize("last", ['3,"six"', '3,"six"\n', '3,"a ""b"""\n', "3,six", '3,""', '3,5"', '3,5" "x'])
+def test_quotes_within_fields_are_no_open_ones(tmp_path: Path, last: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f'id,text\n1,"5"" pipe"\n2,6" pipe\n{last}')
+    documents = open_documents(path)
+    choose_columns(documents, "text", "id")
+    kept, _, problems = read_all(documents, ["id"])
+    assert ([row["id"] for row in kept], problems) == ([b"1", b"2", b"3"], [])
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("delimiter", [";", "\t", ","])
+def test_the_line_of_a_delimiter_is_no_row(tmp_path: Path, delimiter: str, mark: bytes) -> None:
+    lines = [f"sep={delimiter}", f"id{delimiter}text", f'1{delimiter}"a, b; c"', f"2{delimiter}d"]
+    (tmp_path / "a.csv").write_bytes(mark + "\r\n".join(lines).encode())
+    documents = open_documents(tmp_path / "a.csv")
+    choose_columns(documents, None, None)
+    kept, numbers, problems = read_all(documents, ["id", "text"])
+    assert kept == [{"id": b"1", "text": b"a, b; c"}, {"id": b"2", "text": b"d"}]
+    assert (numbers, problems) == ([0, 1], [])
+
+
+def test_a_named_text_may_begin_with_numbers(tmp_path: Path) -> None:
+    texts = [*map(str, range(200)), "a letter"]
+    pd.DataFrame({"id": range(201), "text": texts}).to_csv(tmp_path / "a.csv", index=False)
+    documents = open_documents(tmp_path / "a.csv")
+    assert choose_columns(documents, "text", "id").text == "text"
+    kept, _, problems = read_all(documents, ["text"])
+    assert ([row["text"].decode() for row in kept], problems) == (texts, [])

@@ -194,7 +194,7 @@ def test_files_of_rows_without_keys_show_no_columns(tmp_path: Path) -> None:
 
 
 def test_one_json_array_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(json.dumps([{"text": "a"}]))
+    (tmp_path / "a.json").write_text(json.dumps([{"text": "a"}, {"text": "b"}]))
     with pytest.raises(InputError, match="jq -c"):
         open_documents(tmp_path / "a.json")
 
@@ -300,3 +300,39 @@ def test_any_bytes_are_rows_or_problems(tmp_path_factory: pytest.TempPathFactory
     assert sorted([*numbers, *(p.row for p in problems if p.row is not None), *blank]) == list(
         range(len(lines) + 1)
     )
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_an_array_with_one_object_a_line_is_read_as_rows(tmp_path: Path, end: str, closed: bool) -> None:
+    rows = [{"id": k, "text": f"a [{k}] , b", "more": [k, {"x": "]"}]} for k in range(300)]
+    lines = [json.dumps(row) for row in rows]
+    body = ["[", *[f"{line}," for line in lines[:-1]], lines[-1], "]"]
+    if closed:  # brackets on the lines of the first and the last one
+        body = [f"[{lines[0]},", *[f" {line} ," for line in lines[1:-1]], f"{lines[-1]}]"]
+    (tmp_path / "a.json").write_bytes(end.join(body).encode())
+    for size in (1 << 20, 1000):
+        documents = open_documents(tmp_path / "a.json", chunk_bytes=size)
+        choose_columns(documents, "text", "id")
+        for _ in range(2):
+            kept, numbers, problems = read_all(documents, ["id", "text"])
+            assert [row["text"].decode() for row in kept] == [row["text"] for row in rows]
+            assert (numbers, problems) == ([k + (not closed) for k in range(300)], [])
+    assert [json.loads(line) for line in lines_of(documents)] == rows
+
+
+def test_a_byte_order_mark_amid_rows_is_no_part_of_a_row(tmp_path: Path) -> None:
+    line = '{"id": %d, "text": "a \\ufeff b"}\n'
+    parts = [(line % k).encode() for k in range(4)]
+    (tmp_path / "a.jsonl").write_bytes(
+        b"\xef\xbb\xbf" + parts[0] + parts[1] + b"\xef\xbb\xbf" + b"".join(parts[2:])
+    )
+    for size in (1 << 20, 40):
+        documents = open_documents(tmp_path / "a.jsonl", chunk_bytes=size)
+        choose_columns(documents, "text", "id")
+        kept, numbers, problems = read_all(documents, ["text"])
+        assert ([row["text"].decode() for row in kept], numbers, problems) == (
+            ["a \ufeff b"] * 4,
+            [0, 1, 2, 3],
+            [],
+        )

@@ -7,6 +7,7 @@ converted to a number, a date or a null.
 """
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from neardup.display import counted
 from neardup.errors import InputError
 from neardup.io.readers import base
 from neardup.io.readers.arrow import valid_strings
@@ -46,6 +48,7 @@ _SNIFFED_BYTES = 8 << 10
 _LINES = 50
 
 _READ_BYTES = 256 << 10
+_TOLD = re.compile(rb"(?:\xef\xbb\xbf)?sep=([^\"\r\n])\r?\n", re.IGNORECASE)
 
 # How the parser sees them: each byte as a character.
 _MARK, _LINE_END = BYTE_ORDER_MARK.decode("latin-1"), ("\n", "\r")
@@ -66,6 +69,7 @@ class CsvDocuments(StreamDocuments):
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
         self.find_charsets(reading.encoding)
+        self._skipped: dict[int, int] = {}
         self.dialects = [self._dialect(i, reading.delimiter) for i in range(len(self.sources))]
         self.findings.notes += self._dialect_notes()
         self.headers = [self._header(i) for i in range(len(self.sources))]
@@ -82,6 +86,13 @@ class CsvDocuments(StreamDocuments):
         """Accept any record; names and values other than the text are made valid UTF-8."""
         self.text, self.virtual = text, VirtualColumns.of(self.schema.names, text, id)
 
+    def stream(self, position: int) -> Stream:
+        """Open a file, behind the line that only names its delimiter."""
+        stream, left = super().stream(position), self._skipped.get(position, 0)
+        while left and (part := stream.read(left)):
+            left -= len(part)
+        return stream
+
     @property
     def delimiter(self) -> str:
         """The field separator of the first file."""
@@ -95,6 +106,10 @@ class CsvDocuments(StreamDocuments):
                 head = stream.read(HEAD_BYTES)
         except UNREADABLE:
             return Dialect(usual_delimiter(source))  # the failure recurs when the header is read
+        told = _TOLD.match(head)  # Excel reads this line, and shows it as no row
+        if told:
+            self._skipped[position] = told.end()
+            asked, head = told[1].decode() if asked == "auto" else asked, head[told.end() :]
         dialect = dialect_of(source, head, asked)
         base.refuse_columns(source.name, head.split(b"\n", 1)[0].count(dialect.delimiter.encode()) + 1)
         return dialect
@@ -311,6 +326,7 @@ class CsvStream:
         self._block = block_bytes
         self.records = 0
         self.error: BaseException | None = None
+        self._quotes = 0
 
     def batches(self) -> Iterator[Batch]:
         """Yield the records in batches; the same batches in every pass over an unchanged file."""
@@ -319,8 +335,25 @@ class CsvStream:
             if last is not None:
                 yield last
             last = batch
-        if last is not None:
-            yield last if self.error is None else self._without_last(last)
+        if last is not None and self.error is None:
+            yield self._without_unclosed(last) if self._quotes % 2 else last
+        elif last is not None:
+            yield self._without_last(last)
+
+    def _without_unclosed(self, batch: Batch) -> Batch:
+        """Reject the last record if the end of the file is within a quoted field: rows are in that field."""
+        unclosed = unclosed_quote(self._opened, self._dialect)
+        if unclosed is None or not batch.records:
+            return batch
+        line, count, raw = unclosed
+        lines = f"the rest of the file, {counted(count, 'line')}, is one field, and the rows in it are not read"
+        reason = f"the quote that opens in line {line:,} is never closed: {lines}"
+        last = batch.first + batch.records - 1
+        problem = base.Problem(self._name, last, reason, base.shown(raw))
+        if batch.rejected and batch.rejected[-1].row == last:
+            return replace(batch, rejected=(*batch.rejected[:-1], problem))
+        table = batch.table.slice(0, batch.table.num_rows - 1)
+        return replace(batch, table=table, rejected=(*batch.rejected, problem))
 
     def _all(self) -> Iterator[Batch]:
         try:
@@ -332,7 +365,7 @@ class CsvStream:
             self.error = self.error or error
 
     def _by_arrow(self) -> Iterator[Batch]:
-        with closing(_ArrowFile(self._opened())) as file, pa.PythonFile(file, "r") as stream:
+        with closing(_ArrowFile(self._opened(), self._dialect.quote)) as file, pa.PythonFile(file, "r") as stream:
             options = pacsv.ConvertOptions(
                 check_utf8=False,
                 strings_can_be_null=False,
@@ -347,7 +380,7 @@ class CsvStream:
                 for batch in reader:
                     first, self.records = self.records, self.records + batch.num_rows
                     yield Batch(first, batch.num_rows, pa.Table.from_batches([batch]))
-            self.error = file.error
+            self.error, self._quotes = file.error, file.quotes
 
     def _by_reader(self) -> Iterator[Batch]:
         """Yield the records after those that Arrow has read, all of which were rows."""
@@ -372,7 +405,7 @@ class CsvStream:
                 if records.offset - begun >= self._block:
                     yield Batch(first, self.records - first, self._table(rows), tuple(rejected))
                     first, rows, rejected, begun = self.records, [], [], records.offset
-            self.error = records.error
+            self.error, self._quotes = records.error, records.quotes
         if self.records > first:
             yield Batch(first, self.records - first, self._table(rows), tuple(rejected))
 
@@ -398,12 +431,15 @@ class _ArrowFile:
 
     closed = False
 
-    def __init__(self, stream: Stream) -> None:
-        self._stream, self._lock = stream, Lock()
+    def __init__(self, stream: Stream, quote: str) -> None:
+        self._stream, self._lock, self._quote = stream, Lock(), quote.encode()
+        self.quotes = 0
 
     def read(self, size: int) -> bytes:
         with self._lock:
-            return b"" if self.closed else self._stream.read(size)
+            part = b"" if self.closed else self._stream.read(size)
+        self.quotes += part.count(self._quote)
+        return part
 
     @property
     def error(self) -> BaseException | None:
@@ -436,7 +472,7 @@ class _Records:
         self._blocks = _line_blocks(self._stream)
         # the lines of the last block, and of the record before it; those of the last record end at _end
         self._read, self._lines, self._end = list[str](), list[str](), 0
-        self.start = self.offset = 0
+        self.start = self.offset = self.quotes = 0
         self._parse()
 
     def _parse(self) -> None:
@@ -449,6 +485,7 @@ class _Records:
             if not self.offset and lines[0].startswith(_MARK):
                 lines[0], self.offset = lines[0].removeprefix(_MARK), len(_MARK)
             self._read, self._end = [*self._read[self._end :], *lines], 0
+            self.quotes += sum(line.count(self._dialect.quote) for line in lines)
             yield from lines
             if sum(map(len, self._read[self._end :])) > base.ROW_BYTES:
                 raise _TooLongError
@@ -569,6 +606,37 @@ def _strings(values: Sequence[str]) -> Any:
     offsets = np.fromiter(accumulate(map(len, values), initial=0), np.int32, len(values) + 1)
     data = "".join(values).encode("latin-1")
     return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def unclosed_quote(opened: Callable[[], Stream], dialect: Dialect) -> tuple[int, int, bytes] | None:
+    """Return the line in which a quote opens that is never closed, the lines from there on, and their beginning.
+
+    None if each quoted field ends. A field is quoted if it begins with a quote, as for Arrow.
+    """
+    quote, ends = dialect.quote.encode(), re.compile(b"[%b\r\n]" % re.escape(dialect.delimiter.encode()))
+    line, begin, raw, state = 1, 0, b"", _AT_START
+    with closing(opened()) as stream:
+        for block in iter(partial(stream.read, _READ_BYTES), b""):
+            data, place, counted_to = block.removeprefix(BYTE_ORDER_MARK), 0, 0
+            while place < len(data):
+                if state in (_AT_START, _AT_QUOTE) and data.startswith(quote, place):
+                    if state == _AT_START:
+                        line, counted_to = line + data.count(b"\n", counted_to, place), place
+                        begin, raw = line, data[place : place + base.RAW_CHARACTERS]
+                    place, state = place + 1, _QUOTED
+                elif state == _QUOTED:
+                    end = data.find(quote, place)
+                    place, state = (len(data), state) if end < 0 else (end + 1, _AT_QUOTE)
+                else:
+                    end_of_field = ends.search(data, place)
+                    place = len(data) if end_of_field is None else end_of_field.end()
+                    state = _PLAIN if end_of_field is None else _AT_START
+            line += data.count(b"\n", counted_to)
+            last = data
+    return None if state != _QUOTED else (begin, line - begin + (not last.endswith(b"\n")), raw)
+
+
+_AT_START, _PLAIN, _QUOTED, _AT_QUOTE = range(4)
 
 
 def header_of(opened: Callable[[], Stream], dialect: Dialect) -> tuple[str, ...]:

@@ -64,6 +64,7 @@ class JsonlDocuments(line_files.StreamDocuments):
         self._chunk_bytes = chunk_bytes
         self.find_charsets(encoding)
         self._spans: dict[int, list[line_files.Span]] = {}
+        self.arrays: set[int] = set()
         self.types: dict[str, Any] = {}
         self.unnameable: tuple[str, ...] = ()
         self.columns = self._guess()
@@ -128,6 +129,8 @@ class JsonlDocuments(line_files.StreamDocuments):
                 if stream.error is not None and not block.endswith(b"\n"):
                     tail = block  # the partial line at the end of a broken stream does not count
                     break
+                if row == 0 and _begins_array(block):
+                    self.arrays.add(position)
                 load = partial(bytes, block)
                 yield LinesChunk(index, self, position, row, load) if want(index) else None
                 spans.append(line_files.Span(offset, len(block), row))
@@ -198,6 +201,7 @@ class JsonlDocuments(line_files.StreamDocuments):
                     empty = empty or _WITHOUT_KEYS in data
                     if not data.strip(_NO_VALUE):
                         continue
+                    data = array_lines(data) if read == 1 and _begins_array(data) else data
                     lines += [line for line in data.split(b"\n") if line.strip(_NO_VALUE)]
                 used += 1
                 if used == 2:  # the first ends with a line end, the last line of a short file may lack one
@@ -240,7 +244,9 @@ class LinesChunk(FileChunk):
 
     def _block(self) -> bytes:
         block = self.load()
-        return block.removeprefix(line_files.BYTE_ORDER_MARK) if self.first_row == 0 else block
+        if line_files.BYTE_ORDER_MARK in block:  # of each of the files that somebody has put together
+            block = _MARK.sub(b"", block)
+        return array_lines(block) if self.position in self.owner.arrays else block
 
     def _problems(self, block: bytes, parsed: "Parsed") -> base.LineProblems:
         lines = parsed.rejected
@@ -248,6 +254,29 @@ class LinesChunk(FileChunk):
         same: dict[str, str] = {}
         raw = [_shared(base.shown(block[start:stop].rstrip(b"\r\n")), same) for start, stop in bounds]
         return base.LineProblems(self.source, self.first_row + lines, parsed.reasons, raw)
+
+
+_MARK = re.compile(rb"^\xef\xbb\xbf", re.MULTILINE)
+
+
+def _begins_array(block: bytes) -> bool:
+    return block.removeprefix(line_files.BYTE_ORDER_MARK).lstrip(_NO_VALUE).startswith(b"[")
+
+
+def array_lines(block: bytes) -> bytes:
+    r"""Return the lines of a JSON array with one value a line without its brackets and commas; as many lines.
+
+    >>> array_lines(b'[\n{"a": [1]},\n{"a": 2}\n]\n')
+    b'\n{"a": [1]}\n{"a": 2}\n\n'
+    """
+    return b"\n".join(map(_array_line, block.split(b"\n")))
+
+
+def _array_line(line: bytes) -> bytes:
+    line = line.strip().removesuffix(b",").rstrip()
+    if line.startswith(b"["):
+        line = line[1:].lstrip()
+    return line[:-1].rstrip() if line == b"]" or line.endswith(b"}]") else line
 
 
 def _shared(raw: str, same: dict[str, str]) -> str:

@@ -109,7 +109,8 @@ class Facets:
         counts = self._counted(groups, number_of[codes], len(distinct))
         named = list(distinct)
         for number in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist():
-            if counts[number] and (folder := named[number].rstrip("/")):
+            folder = named[number].rstrip("/")
+            if counts[number] and folder not in ("", shared):  # the clause of that one finds all
                 yield FacetValue(f"{folder[start:]}/", _clause("path", f"{folder}/"), int(counts[number]))
 
     def _column(self, name: str, listed: Bools) -> Iterator[FacetValue]:
