@@ -235,8 +235,18 @@ def scans(texts: pa.Array, unit: str) -> list[int]:
     return [
         place
         for place, count, text in zip(places, errors, beginnings, strict=True)
-        if count >= LEAST_ERRORS and WORDS_AN_ERROR * count >= len(text.split())
+        if count >= LEAST_ERRORS and WORDS_AN_ERROR * count >= len(text.split()) and not _is_code(text)
     ]
+
+
+def _is_code(text: bytes) -> bool:
+    """Whether a text is source code or data by its signs: names such as m1ap and u0to are no errors there."""
+    signs = len(text) - len(text.translate(None, b"{}()[]=<>;_#$&\\/*"))
+    return SIGNS_OF_CODE * signs >= len(text)
+
+
+SIGNS_OF_CODE = 25
+"""Source code has at least one of its signs in this many characters; letters and reports have fewer."""
 
 
 def _streams(chunk: ChunkTexts) -> None:

@@ -21,8 +21,26 @@ from neardup.collection.store.lookups import StoreLookups
 from neardup.errors import QueryError
 from support.full_run import FULL
 
-VALUES: list[Any] = [0, 1, 9, 10, 2.5, "0", "1", "9", "10", "abc", "2020-01-31", "2020-01-31T10:00", "2020-02", ""]
-WRITTEN = ["0", "1", "9", "10", "2.5", "1e1", "abc", "2020-01", "2020-01-31"]
+VALUES: list[Any] = [
+    0,
+    1,
+    9,
+    10,
+    2.5,
+    "0",
+    "1",
+    "9",
+    "10",
+    "abc",
+    "2020-01-31",
+    "2020-01-31T10:00",
+    "2020-02",
+    "2020",
+    2020,
+    2021,
+    "",
+]
+WRITTEN = ["0", "1", "9", "10", "2.5", "1e1", "abc", "2020", "2020-01", "2020-01-31"]
 
 
 alternatives = cache(meanings)

@@ -18,6 +18,7 @@ from neardup.errors import OutputError
 from neardup.io.readers import choose_columns, open_documents, parquet
 from neardup.io.readers.parquet_pages import StoredColumn, read_footer
 from neardup.io.writers import OutputFolder, open_kept
+from neardup.io.writers.kept_formats import ArrowSink, CsvSink
 from neardup.io.writers.kept_parquet import is_dictionary
 
 TEXTS = [f'text {i}, "quoted"\nü ' * (i % 5) for i in range(1000)]
@@ -289,3 +290,28 @@ def test_views_in_memory(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "in.parquet")
     path, _ = keep_rows(tmp_path / "in.parquet", tmp_path / "out2", KEEP)
     assert pq.read_table(path)["list"].to_pylist() == [[text, "x"] for text in kept]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_lists_of_added_columns_are_json_in_csv(tmp_path: Path, suffix: str) -> None:
+    schema = pa.schema([("id", pa.string()), ("tags", pa.list_(pa.large_string()))])
+    table = pa.table([["1", "2", "3"], [['a "b"', "c,d"], None, []]], schema=schema)
+    compression = "gzip" if suffix.endswith(".gz") else None
+    sink = CsvSink(tmp_path / f"kept{suffix}", schema, ",", compression)
+    sink.write(table)
+    sink.close()
+    rows = pl.read_csv(tmp_path / f"kept{suffix}", infer_schema=False).to_dicts()
+    assert [row["tags"] and json.loads(row["tags"]) for row in rows] == [['a "b"', "c,d"], None, []]
+
+
+def test_nulls_among_the_values_of_a_dictionary_are_written(tmp_path: Path) -> None:
+    whole = pa.array(["x", None, None, "y", "x"]).dictionary_encode(null_encoding="encode")
+    assert whole.dictionary.null_count
+    parts = [whole[:2], whole[2:]]
+    schema = pa.schema([("tag", parts[0].type)])
+    sink = ArrowSink(tmp_path / "kept.arrow", schema, stream=False)
+    for part in parts:
+        sink.write(pa.table([part], schema=schema))
+    sink.close()
+    table = pa.ipc.open_file(tmp_path / "kept.arrow").read_all()
+    assert (table["tag"].to_pylist(), table.schema.types) == (["x", None, None, "y", "x"], schema.types)

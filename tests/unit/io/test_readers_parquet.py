@@ -228,3 +228,36 @@ def test_files_whose_last_wanted_chunk_is_early_are_not_read_on(tmp_path: Path) 
     assert [chunk.index for chunk in documents.chunks({0, 2})] == [0, 2]
     count = len(list(documents.chunks()))
     assert [chunk.index for chunk in documents.chunks({1, count - 1})] == [1, count - 1]
+
+
+@pytest.mark.parametrize("first", ["null", "text"])
+def test_a_file_in_which_no_row_has_a_text_fits_the_others(tmp_path: Path, first: str) -> None:
+    texts = pa.table({"id": [1, 2], "text": ["a", "b"]})
+    empty = pa.table({"id": [3, 4], "text": pa.nulls(2)})
+    tables = (empty, texts) if first == "null" else (texts, empty)
+    for number, table in enumerate(tables):
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    documents = open_documents(tmp_path)
+    choose_columns(documents, "text", "id")
+    got, _, problems = read_all(documents, ["id", "text"])
+    assert sorted((row["id"], row["text"]) for row in got if row["text"]) == [(1, b"a"), (2, b"b")]
+    assert ([row["id"] for row in got if row["text"] is None], problems) == ([3, 4], [])
+    kept = [chunk.read_native().table["text"].to_pylist() for chunk in documents.chunks()]
+    assert sorted(kept, key=str) == [["a", "b"], [None, None]]
+    pq.write_table(pa.table({"id": [5], "text": [5]}), tmp_path / "2.parquet")
+    with pytest.raises(InputError, match="one kind in all files"):
+        choose_columns(open_documents(tmp_path), "text", "id")
+
+
+def test_a_footer_without_a_count_of_rows_is_read_by_its_row_groups(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["a", "b"]}), tmp_path / "a.parquet")
+    data = (tmp_path / "a.parquet").read_bytes()
+    counted, none, other = b"\x16\x04\x19", b"\x16\x00\x19", b"\x16\x06\x19"  # field 3 of the footer: 2, 0, 3 rows
+    before, found, after = data.partition(counted)
+    assert found
+    (tmp_path / "a.parquet").write_bytes(before + none + after)
+    got, _, _ = read_all(open_documents(tmp_path / "a.parquet"), ["text"])
+    assert [row["text"] for row in got] == [b"a", b"b"]
+    (tmp_path / "a.parquet").write_bytes(before + other + after)
+    with pytest.raises(InputError, match="other rows than the file"):
+        open_documents(tmp_path / "a.parquet")

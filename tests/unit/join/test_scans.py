@@ -79,3 +79,12 @@ def test_the_run_names_a_scan_and_the_way_to_its_typed_original() -> None:
 def test_only_new_documents_are_reported() -> None:
     found = nd.find([PLAIN], against=[SCANNED])
     assert not any("OCR" in note for note in found.run.notes)
+
+
+CODE = """for (i1map = x0ab; i1map < n1col; i1map++) { out1[i1map] = a|bc(u0to, v1ew); }
+if (m1ap == NULL || i0bj->f1le) return fa1l(p0int, s1ze | fl0at);
+"""
+
+
+def test_names_in_source_code_are_no_errors_of_ocr() -> None:
+    assert scans(pa.array([CODE, CODE * 5, SCANNED]), "word") == [2]

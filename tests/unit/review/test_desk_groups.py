@@ -387,6 +387,14 @@ def test_columns_of_the_documents_are_fields(tmp_path: Path) -> None:
     desk._warming.join()
     expected = {"from:ANN": 1, "from:example": 2, 'from="Ann <ann@example.org>"': 1, "from=Ann": 0, "from!=ann": 1}
     expected |= {"date>=2024-04": 1, "date<2024-03-02": 1, "date:2024": 2}
+    expected |= {
+        "date<=2024": 2,
+        "date>2024": 0,
+        "date>2023": 2,
+        "date<=2023": 0,
+        "date<=2024-03": 1,
+        "date>2024-04": 1,
+    }
     assert {filter: desk.groups(Question(filter)).found for filter in expected} == expected
     facets = {facet.name: facet.values for facet in desk.groups(Question()).facets}
     assert {value.words: value.groups for value in facets["From"]} == dict.fromkeys(people, 1)

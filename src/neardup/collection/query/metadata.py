@@ -19,6 +19,7 @@ from neardup.tables import Int64s
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][+-]?\d{1,3})?", re.ASCII)
+_YEAR = re.compile(r"[12]\d{3}", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?", re.ASCII)
 _AFTER_ALL = "\U0010ffff"
 OPERATORS: dict[str, Operator] = {":": "=", "=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -39,8 +40,8 @@ def compared(clause: FieldClause, view: View, among: Int64s | None) -> Int64s:
 def meanings(operator: Operator, text: str) -> list[Meaning]:
     """The alternatives of a comparison: with ``text`` as a string, and as a number if it is one.
 
-    The comparison holds if any of them does. A day or a month extends to its end, whatever time of day is stored:
-    <= and > compare with the first string after all strings that begin with it.
+    The comparison holds if any of them does. A day, a month or a year extends to its end, whatever is stored after
+    it: <= and > compare with the first string after the dates that begin with it. A year is a number, too.
 
     >>> meanings(">", "12"), meanings("<=", "2020-01-31")
     ([('>', '12'), ('>', 12)], [('<', '2020-01-31\U0010ffff')])
@@ -48,6 +49,8 @@ def meanings(operator: Operator, text: str) -> list[Meaning]:
     if _DATE.fullmatch(text) and operator in ("<=", ">"):
         return [("<" if operator == "<=" else ">=", text + _AFTER_ALL)]
     number = _number(text)
+    if _YEAR.fullmatch(text) and number is not None and operator in ("<=", ">"):
+        return [("<" if operator == "<=" else ">=", f"{text}-{_AFTER_ALL}"), (operator, number)]
     return [(operator, text)] if number is None else [(operator, text), (operator, number)]
 
 

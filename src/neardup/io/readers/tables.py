@@ -212,8 +212,10 @@ class TableDocuments(FileDocuments):
         if not mixed:
             return
         for schema, name in zip(self._schemas, self.names, strict=True):
-            if schema is not None and kind_of(schema.field(column).type) not in kinds:
-                told = " and ".join(f"{type_} in {first}" for type_, first in mixed)
+            type_ = None if schema is None else schema.field(column).type
+            # a file in which no row has a value, as writers that guess the types make it, fits any kind
+            if type_ is not None and not pt.is_null(type_) and kind_of(type_) not in kinds:
+                told = " and ".join(f"{of_first} in {first}" for of_first, first in mixed)
                 raise InputError(
                     f'The column "{column}" is {told}; that of {name} cannot be used',
                     "A requested column has one kind in all files",

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from neardup.io.containers.codecs import packing
@@ -88,10 +89,16 @@ class CsvSink(_FileSink):
 
     def __init__(self, path: Path, schema: Any, delimiter: str, compression: str | None) -> None:
         super().__init__(path, compression)
-        self._writer = pacsv.CSVWriter(self._file, schema, write_options=pacsv.WriteOptions(delimiter=delimiter))
+        self._lists = [field.name for field in schema if pa.types.is_nested(field.type)]  # of added columns
+        fields = [pa.field(one.name, pa.string() if one.name in self._lists else one.type) for one in schema]
+        options = pacsv.WriteOptions(delimiter=delimiter)
+        self._writer = pacsv.CSVWriter(self._file, pa.schema(fields), write_options=options)
 
     def write(self, item: Any) -> None:
-        """Write the rows."""
+        """Write the rows, lists as JSON."""
+        for name in self._lists:
+            values = [None if one is None else msgspec.json.encode(one).decode() for one in item[name].to_pylist()]
+            item = item.set_column(item.column_names.index(name), name, pa.array(values, pa.string()))
         self._writer.write_table(item)
 
     def close(self) -> None:
@@ -110,11 +117,13 @@ class ArrowSink(_FileSink):
         compression = codec if may_compress(schema) else None
         # batches of several chunks may have different dictionaries for one column
         options = pa.ipc.IpcWriteOptions(unify_dictionaries=not stream, compression=compression)
+        self._unifies = not stream
         self._writer = opened(self._file, schema, options=options)
 
     def write(self, item: Any) -> None:
         """Write the rows."""
-        self._writer.write_table(item if item.schema.equals(self._schema) else item.cast(self._schema))
+        table = item if item.schema.equals(self._schema) else item.cast(self._schema)
+        self._writer.write_table(_without_null_values(table) if self._unifies else table)
 
     def close(self) -> None:
         """Finish the file."""
@@ -122,6 +131,26 @@ class ArrowSink(_FileSink):
             self._writer.close()
         finally:
             super().close()
+
+
+def _without_null_values(table: pa.Table) -> pa.Table:
+    """Return a table whose dictionaries have no null among their values, since Arrow unifies no others."""
+    for place, field in enumerate(table.schema):
+        chunks = table.column(place).chunks if pa.types.is_dictionary(field.type) else []
+        if any(chunk.dictionary.null_count for chunk in chunks):
+            table = table.set_column(
+                place, field, pa.chunked_array([_masked(chunk) for chunk in chunks], field.type)
+            )
+    return table
+
+
+def _masked(values: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The same values with the nulls of the dictionary in the indices; chunks of one dictionary have one again."""
+    known = values.dictionary.is_valid()
+    number = pc.cast(pc.subtract(pc.cumulative_sum(pc.cast(known, pa.int64())), 1), values.indices.type)
+    numbers = pc.if_else(known, number, pa.scalar(None, values.indices.type))
+    indices = numbers.take(values.indices)
+    return pa.DictionaryArray.from_arrays(indices, values.dictionary.drop_null(), ordered=values.type.ordered)
 
 
 def line_pieces(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:

@@ -22,6 +22,7 @@ MOST_DISTINCT = 64
 LOOKED_AT, HELD_COLUMNS = 1000, 3
 """Documents that are read for the names of columns, and columns that are kept."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
+_DATE = re.compile(r"[12]\d{3}(-\d{2}){0,2}", re.ASCII)
 _COMPARED = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 
 
@@ -109,6 +110,8 @@ def _order(value: str, wanted: str) -> int:
     """Return −1, 0 or 1: whether a value is less than the wanted one, as a number if both are numbers."""
     if _NUMBER.fullmatch(value) and _NUMBER.fullmatch(wanted):
         return (float(value) > float(wanted)) - (float(value) < float(wanted))
+    if _DATE.fullmatch(wanted) and value[len(wanted) :][:1] in ("-", "T", " ") and value.startswith(wanted):
+        return 0  # a year, a month or a day extends to its end
     return (value > wanted) - (value < wanted)
 
 
