@@ -46,3 +46,16 @@ def test_the_first_version_of_feather_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.feather").write_bytes(b"FEA1" + bytes(100) + b"FEA1")
     with pytest.raises(InputError, match="first version of"):
         open_documents(tmp_path / "a.feather")
+
+
+def test_a_text_of_a_dictionary_counts_in_each_row(tmp_path: Path) -> None:
+    """A chunk has at most as many bytes of text as asked for, not as many as the file has."""
+    long = pa.array(["word " * 2000, "other " * 10])
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 500 + [1] * 500, pa.int32()), long)
+    table = pa.table({"text": column})
+    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as file:
+        file.write_table(table)
+    documents = open_documents(tmp_path / "a.arrow", chunk_bytes=100_000)
+    sizes = [chunk.read(["text"]).table["text"].nbytes for chunk in documents.chunks()]
+    assert sum(sizes) > 5_000_000
+    assert max(sizes) < 120_000

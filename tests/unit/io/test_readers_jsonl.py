@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
+from neardup.io.readers.columns import find_column, offer_fields
 from neardup.io.readers.jsonl import SAMPLE_ROWS
 from neardup.io.readers.lines import with_keys
 from support.reading import lines_of, read_all
@@ -336,3 +337,24 @@ def test_a_byte_order_mark_amid_rows_is_no_part_of_a_row(tmp_path: Path) -> None
             [0, 1, 2, 3],
             [],
         )
+
+
+def test_a_column_that_appears_late_is_found_by_its_name(tmp_path: Path) -> None:
+    rows = [
+        {"id": k, "text": f"a {k}"} | ({"day": k, "meta": {"of": f"m{k}"}} if k > 250 else {}) for k in range(300)
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    documents = open_documents(tmp_path / "a.jsonl")
+    choose_columns(documents, "text", "id")
+    assert [column.name for column in documents.columns] == ["id", "text"]
+    assert find_column(documents, "day", "--keep").kind == "integer"
+    assert find_column(documents, "meta.of", "--within").kind == "text"
+    offer_fields(documents, ["meta.of"])
+    kept, _, problems = read_all(documents, ["day", "meta.of"])
+    assert [row["day"] for row in kept] == [row.get("day") for row in rows]
+    assert [row["meta.of"] and row["meta.of"].decode() for row in kept] == [
+        row.get("meta", {}).get("of") for row in rows
+    ]
+    assert not problems
+    with pytest.raises(InputError, match="dax"):
+        find_column(documents, "dax", "--keep")

@@ -259,5 +259,5 @@ def test_a_footer_without_a_count_of_rows_is_read_by_its_row_groups(tmp_path: Pa
     got, _, _ = read_all(open_documents(tmp_path / "a.parquet"), ["text"])
     assert [row["text"] for row in got] == [b"a", b"b"]
     (tmp_path / "a.parquet").write_bytes(before + other + after)
-    with pytest.raises(InputError, match="other rows than the file"):
+    with pytest.raises(InputError, match="damaged"):
         open_documents(tmp_path / "a.parquet")

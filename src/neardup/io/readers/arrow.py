@@ -313,14 +313,15 @@ def in_blocks(tables: Iterable[Any], chunk_bytes: int = CHUNK_BYTES) -> Iterator
     size = rows = 0
     for table in tables:
         differs = bool(held) and not held[0].schema.equals(table.schema)
-        if held and (differs or size + size_of(table) > chunk_bytes or rows + table.num_rows > CHUNK_ROWS):
+        cost = _cost_of(table)
+        if held and (differs or size + cost > chunk_bytes or rows + table.num_rows > CHUNK_ROWS):
             yield pa.concat_tables(held)
             held, size, rows = [], 0, 0
-        if size_of(table) > chunk_bytes or table.num_rows > CHUNK_ROWS:
+        if cost > chunk_bytes or table.num_rows > CHUNK_ROWS:
             yield from _cut(table, chunk_bytes)
         elif table.num_rows:
             held.append(table)
-            size, rows = size + size_of(table), rows + table.num_rows
+            size, rows = size + cost, rows + table.num_rows
     if held:
         yield pa.concat_tables(held)
 
@@ -341,6 +342,13 @@ def in_runs(tables: Iterable[Any], counts: Iterable[int]) -> Iterator[Any]:
         held = [whole.slice(count)]
     if any(table.num_rows for table in (*held, *rest)):
         raise ValueError("it has more rows")
+
+
+def _cost_of(table: Any) -> int:
+    """The bytes of a table when it is read: a dictionary has a text once, and each of its rows is one text."""
+    if any(pt.is_dictionary(field.type) for field in table.schema):
+        return max(size_of(table), int(row_lengths(table).sum()))
+    return int(size_of(table))
 
 
 def _cut(table: Any, chunk_bytes: int) -> Iterator[Any]:

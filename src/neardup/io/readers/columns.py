@@ -242,6 +242,11 @@ def find_column(documents: Documents, name: str, option: str, where: str = "") -
     field = field_of(documents, name)
     if field is not None:
         return Column(name, kind_of(field[1]))
+    late: Callable[[str], bool] | None = getattr(documents, "find_late", None)
+    known = {column.name for column in documents.columns}
+    for part in dict.fromkeys((name, name.partition(".")[0])) if late is not None else ():
+        if part not in known and late is not None and late(part):  # the first lines lack it, and others have it
+            return find_column(documents, name, option, where)
     names = [column.name for column in documents.columns]
     folded = {known.casefold(): known for known in names}
     close = difflib.get_close_matches(name.casefold(), list(folded), 1)

@@ -48,7 +48,7 @@ _SNIFFED_BYTES = 8 << 10
 _LINES = 50
 
 _READ_BYTES = 256 << 10
-_TOLD = re.compile(rb"(?:\xef\xbb\xbf)?sep=([^\"\r\n])\r?\n", re.IGNORECASE)
+_NAMING = re.compile(rb"(?:\xef\xbb\xbf)?sep=([^\"\r\n])\r?\n", re.IGNORECASE)
 
 # How the parser sees them: each byte as a character.
 _MARK, _LINE_END = BYTE_ORDER_MARK.decode("latin-1"), ("\n", "\r")
@@ -106,10 +106,10 @@ class CsvDocuments(StreamDocuments):
                 head = stream.read(HEAD_BYTES)
         except UNREADABLE:
             return Dialect(usual_delimiter(source))  # the failure recurs when the header is read
-        told = _TOLD.match(head)  # Excel reads this line, and shows it as no row
-        if told:
-            self._skipped[position] = told.end()
-            asked, head = told[1].decode() if asked == "auto" else asked, head[told.end() :]
+        naming = _NAMING.match(head)  # Excel reads this line, and shows it as no row
+        if naming:
+            self._skipped[position] = naming.end()
+            asked, head = naming[1].decode() if asked == "auto" else asked, head[naming.end() :]
         dialect = dialect_of(source, head, asked)
         base.refuse_columns(source.name, head.split(b"\n", 1)[0].count(dialect.delimiter.encode()) + 1)
         return dialect

@@ -9,6 +9,7 @@ import json
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
@@ -73,6 +74,22 @@ class JsonlDocuments(line_files.StreamDocuments):
     def require(self, text: str, id: str | None) -> None:
         """Reject lines without a text that is a string or null, or with an id of another type."""
         self.parser = Parser(self.columns, text, id)
+
+    def find_late(self, name: str) -> bool:
+        """Add a column that the first lines lack; return whether any line has a value of it."""
+        keys, values = {json.dumps(name).encode(), json.dumps(name, ensure_ascii=False).encode()}, list[Any]()
+        for position in range(len(self.sources)) if not UNNAMEABLE.search(name) else ():
+            with closing(self.stream(position)) as stream:
+                for block in line_files.line_blocks(stream.read, self._chunk_bytes):
+                    if len(values) >= SAMPLE_ROWS or not isinstance(block, bytes):
+                        continue
+                    lines = [line for line in block.split(b"\n") if any(key in line for key in keys)]
+                    objects = parsed_objects(map(_array_line, lines))
+                    values += [{name: item[name]} for item in objects if item.get(name) is not None]
+        self.columns += guess_columns(values[:SAMPLE_ROWS])
+        self.types |= guess_types(values[:SAMPLE_ROWS])
+        self.parser = self.parser.with_columns(self.columns)
+        return bool(values)
 
     def offer(self, fields: Mapping[str, tuple[FieldPath, pa.DataType]]) -> None:
         """Offer fields of records as columns."""
@@ -328,7 +345,7 @@ class Parser:
         id: str | None = None,
         fields: Mapping[str, tuple[FieldPath, pa.DataType]] | None = None,
     ) -> None:
-        self._given = columns, text, id
+        self._given, self._values = (columns, text, id), fields
         self._kinds: dict[str, base.Kind] = {column.name: column.kind for column in columns}
         virtual = VirtualColumns.of(self._kinds, text, id).with_values(fields or {})
         self.virtual = virtual
@@ -343,6 +360,10 @@ class Parser:
             self._required[id] = self._required.get(id, str | None) | int
         self._text = None if text in virtual else text
         self._id = id if id != text else None
+
+    def with_columns(self, columns: Sequence[base.Column]) -> "Parser":
+        """Return a parser that knows these columns."""
+        return Parser(columns, *self._given[1:], self._values)
 
     def with_fields(self, fields: Mapping[str, tuple[FieldPath, pa.DataType]]) -> "Parser":
         """Return a parser that offers fields of records as columns, too."""
