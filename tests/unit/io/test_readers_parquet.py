@@ -245,7 +245,7 @@ def test_a_file_in_which_no_row_has_a_text_fits_the_others(tmp_path: Path, first
     kept = [chunk.read_native().table["text"].to_pylist() for chunk in documents.chunks()]
     assert sorted(kept, key=str) == [["a", "b"], [None, None]]
     pq.write_table(pa.table({"id": [5], "text": [5]}), tmp_path / "2.parquet")
-    with pytest.raises(InputError, match="one kind in all files"):
+    with pytest.raises(InputError, match=r"2\.parquet"):
         choose_columns(open_documents(tmp_path), "text", "id")
 
 
