@@ -55,11 +55,10 @@ def test_dedup_summary_says_what_happened(run: Run, mails: Path, tmp_path: Path)
 def test_commands_do_not_wait_for_pandas() -> None:
     assert find_spec("pandas"), "Arrow imports it to convert a value"
     code = """
-import sys
-from neardup.cli import main
+import runpy, sys
 sys.argv = ["neardup", "demo"]
 try:
-    main()
+    runpy.run_module("neardup", run_name="__main__", alter_sys=True)
 except SystemExit:
     assert "pyarrow" in sys.modules
     assert "pandas" not in sys.modules

@@ -120,7 +120,7 @@ def test_nothing_is_left_when_it_fails(run: Run, tmp_path: Path, monkeypatch: py
     (tmp_path / "file").touch()
     below = run("compare", A, B, "--html", tmp_path / "file" / "page.html")
     assert below.status == 2
-    assert has_parts(below.err, f"error: Cannot write {tmp_path / 'file' / 'page.html'}: ", "another name")
+    assert has_parts(below.err, f"error: Cannot write {tmp_path / 'file' / 'page.html'}: ", "another place")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
