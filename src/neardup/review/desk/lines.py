@@ -21,6 +21,7 @@ from neardup.review.desk.texts import LAST_WAIT, Budget, TextReader, Whereabouts
 from neardup.review.desk.verdicts import Fates, VerdictIndex
 from neardup.review.source import GroupLine, MemberItem, MemberLine, PairLine
 from neardup.run import lost_text
+from neardup.run.sides import OLD
 from neardup.tables import Int64s
 
 NAMED_MEMBERS, LEAST_TITLE = 300, 3
@@ -310,7 +311,9 @@ class Lines:
         """
         dates = {document: self.date(document) for document in documents}
         missing = sum(not date for date in dates.values())
-        names = {document: version_of(self.index.documents.id(document)) for document in documents}
+        ids = {document: str(self.index.documents.id(document)) for document in documents}
+        old = self.index.documents.in_reference  # whose names may have the mark of their side before the id
+        names = {of: version_of(id.removeprefix(OLD) if old[of] else id) for of, id in ids.items()}
         if not missing:
             return sorted(documents, key=lambda document: (dates[document], names[document])), "by date"
         part = f" ({missing:,} of {len(documents):,} have no date)" if missing < len(documents) else ""
