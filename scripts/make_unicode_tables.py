@@ -172,12 +172,32 @@ def token_flags(code_point: int, ucd: Properties) -> int:
     return flags
 
 
+def canonical(ucd: Properties) -> Properties:
+    """Return the properties under which the tables are those of NFC: what is never in NFC is mapped."""
+    never = (code_point for code_point, check in ucd.nfc_quick_check.items() if check == "N")
+    mapped = {each: full_decomposition(each, ucd.decomposition) for each in never}
+    return ucd._replace(nfkc_casefold=mapped, category=dict.fromkeys(ucd.category, "Zs"), script={})
+
+
+def place_of(part: list[int], whole: list[int]) -> int:
+    """Return where ``whole`` has ``part``; it is appended if it is nowhere."""
+    for place in range(1, len(whole) - len(part) + 1):
+        if whole[place : place + len(part)] == part:
+            return place
+    whole += part
+    return len(whole) - len(part)
+
+
 def make_records(ucd: Properties) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
     """Return (records uint32[0x110000], pool uint32[], decompositions uint32[])."""
     records = np.zeros(CODE_POINTS, np.uint32)
     pool: list[int] = []
     pooled: dict[tuple[int, ...], int] = {}
     decompositions: list[int] = [0]  # offset 0 means "none"
+    full_of = {each: full_decomposition(each, ucd.decomposition) for each in ucd.category}
+    for full in sorted(full_of.values(), key=len, reverse=True):  # the long ones have most of the short ones
+        if len(full) > 1:
+            place_of(full, decompositions)
     for code_point in sorted(set(ucd.category) | set(ucd.nfkc_casefold)):
         record = token_flags(code_point, ucd)
         target = ucd.nfkc_casefold.get(code_point)
@@ -192,10 +212,8 @@ def make_records(ucd: Properties) -> tuple[NDArray[np.uint32], NDArray[np.uint32
         else:
             ccc = ucd.ccc.get(code_point, 0)
             maybe = ucd.nfc_quick_check.get(code_point, "Y") == "M"
-            full = full_decomposition(code_point, ucd.decomposition)
-            offset = len(decompositions) << 2 | len(full) - 1 if len(full) > 1 else 0
-            if offset:
-                decompositions += full
+            full = full_of[code_point]
+            offset = place_of(full, decompositions) << 2 | len(full) - 1 if len(full) > 1 else 0
             assert offset < 1 << 13
             record |= (kernel.CHECK if ccc or maybe else 0) | (kernel.MAYBE if maybe else 0)
             record |= (offset << 8 | ccc) << kernel.PAYLOAD
@@ -225,25 +243,22 @@ def hash_pairs(pairs: dict[tuple[int, int], int]) -> tuple[NDArray[np.int64], ND
     return keys, values
 
 
-def write_tables(ucd_folder: Path, out: Path) -> None:
-    """Read the UCD below ``ucd_folder`` and write the tables to the file ``out``."""
-    ucd = read_properties(ucd_folder)
+def tables_of(ucd: Properties, prefix: str) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays of ``UnicodeTables``, by their names after a prefix."""
     pairs = primary_composites(ucd)
     check_assumptions(ucd, pairs)
     records, pool, decompositions = make_records(ucd)
-    block_of, blocks = two_stages(records)
-    pair_keys, pair_values = hash_pairs(pairs)
+    arrays = (*two_stages(records), pool, decompositions, *hash_pairs(pairs))
+    names = ("block_of", "blocks", "pool", "decompositions", "pair_keys", "pair_values")
+    return {f"{prefix}{name}": array for name, array in zip(names, arrays, strict=True)}
+
+
+def write_tables(ucd_folder: Path, out: Path) -> None:
+    """Read the UCD below ``ucd_folder`` and write the tables to the file ``out``."""
+    ucd = read_properties(ucd_folder)
+    version = np.frombuffer(UNICODE_VERSION.encode("ascii"), np.uint8)
     with out.open("wb") as file:  # numpy stamps every member 1980-01-01: the bytes do not depend on the day
-        np.savez_compressed(
-            file,
-            version=np.frombuffer(UNICODE_VERSION.encode("ascii"), np.uint8),
-            block_of=block_of,
-            blocks=blocks,
-            pool=pool,
-            decompositions=decompositions,
-            pair_keys=pair_keys,
-            pair_values=pair_values,
-        )
+        np.savez_compressed(file, version=version, **tables_of(ucd, ""), **tables_of(canonical(ucd), "nfc_"))
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from msgspec import structs
 
@@ -48,7 +49,8 @@ def assert_lost(found: nd.Found, sets: list[Shingles], first: list[int]) -> int:
             removed, losing, total = removed + 1, losing + bool(gone), total + len(gone)
             shingles += len(own) if near else 0
     said = found.run.lost
-    assert structs.replace(said, most=[]) == Lost(removed, losing, 0, shingles, total, [])
+    alike = found.groups.filter(pc.and_(found.groups["identical"], pc.invert(found.groups["kept"]))).num_rows
+    assert structs.replace(said, most=[]) == Lost(removed, losing, 0, shingles, total, alike, [])
     assert lost_text(found).share == (total / shingles if shingles else 0)
     return losing
 
@@ -136,9 +138,9 @@ def test_why_names_the_longest_passage() -> None:
     found = nd.find([" ".join(words), " ".join(turned)], threshold=0.5, keep="first")
     assert has_parts(str(found.why(1)).splitlines()[-1], "95.8 %", "4 of its 96 shingles", "no token", "order")
     part = nd.find([" ".join(words), " ".join(words[:90])], threshold=0.5)
-    assert has_parts(str(part.why(1)).splitlines()[-1], "No text is lost", "all of its shingles")
+    assert has_parts(str(part.why(1)).splitlines()[-1], "No word is lost", "all of its shingles")
     copy = nd.find([" ".join(words), " ".join(words)])
-    assert copy.run.lost == Lost(removed=1, losing=0, unknown=0, shingles=0, lost=0, most=[])
+    assert copy.run.lost == Lost(removed=1, losing=0, unknown=0, shingles=0, lost=0, identical=1, most=[])
 
 
 def test_a_hostile_passage_is_escaped_and_short() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
+
+import regex
+
 from neardup.kernels.text.hashing import Key
 from support import reference
 
@@ -33,7 +37,10 @@ class Twin:
 
     def token(self, token: str, which: int = 0) -> int:
         """Return the first or second hash of a token of the normalised text, by the multilinear formula."""
-        data = token.replace("_", "\x7f").encode("utf-8")
+        return self.bytes(token.replace("_", "\x7f").encode("utf-8"), which)
+
+    def bytes(self, data: bytes, which: int = 0) -> int:
+        """Return the first or second hash of some bytes."""
         keys = self.sets[which]
         wide = [low + (high << 64) for low, high in zip(keys[:-1:2], keys[1::2], strict=False)]
         summand, factors, (long_factor, long_summand) = wide[0], wide[1 : 1 + WORDS], wide[1 + WORDS :]
@@ -63,6 +70,13 @@ class Twin:
         first = [len(tokens), *(self.token(token) >> 4 for token in tokens), *zeros]
         second = [len(tokens), *(self.second(token) for token in tokens), *zeros]
         return polynomial(first, self.points[0]), polynomial(second, self.points[1])
+
+    def characters(self, text: str) -> int:
+        """Return the hash of the characters of a text: its fields in NFC, NUL written as no byte of UTF-8 is."""
+        normal = unicodedata.normalize("NFC", text)
+        fields = [field for field in regex.split(r"\p{White_Space}+", normal) if field]
+        hashes = [self.bytes(field.encode().replace(b"\0", b"\xff")) >> 4 for field in fields]
+        return polynomial([len(fields), *hashes, *[0] * (-len(fields) % 4)], self.points[0])
 
     def shingles(self, units: list[int], length: int) -> list[int]:
         """Return the hash of every shingle in text order."""

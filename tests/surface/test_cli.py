@@ -34,7 +34,8 @@ def test_dedup_writes_what_stays_and_the_evidence(run: Run, mails: Path, tmp_pat
     lines = mails.read_text(encoding="utf-8").splitlines(keepends=True)
     assert (out / "kept.jsonl").read_text(encoding="utf-8") == lines[0] + lines[3]
     assert fates(out) == {"a": ("a", True), "b": ("a", False), "c": ("a", False)}
-    assert rows(out / "copies.parquet") == [{"id": "c", "copy_of": "a"}]
+    [copy] = rows(out / "copies.parquet")
+    assert (copy["id"], copy["copy_of"], copy["identical_to"]) == ("c", "a", None)
     (pair,) = rows(out / "pairs.parquet")
     assert [pair[name] for name in ("id_a", "id_b", "shared", "size_a", "size_b")] == ["a", "b", 95, 96, 96]
     assert json.loads((out / "run.json").read_text(encoding="utf-8"))["action"] == "dedup"
@@ -45,7 +46,7 @@ def test_dedup_summary_says_what_happened(run: Run, mails: Path, tmp_path: Path)
     said = dict(line.split("  ", 1) for line in run("dedup", mails, "-o", out).out.splitlines() if "  " in line)
     said = {label: text.strip() for label, text in said.items()}
     assert said["documents"] == "4 read"
-    assert said["exact copies"] == "1"
+    assert said["exact copies"].startswith("1 (0 identical, 1 ")
     assert (said["near copies"], said["groups"]) == ("1", "1")
     assert said["removed"].startswith("2 documents (50.0 %), ")
     assert said["kept"] == "2"

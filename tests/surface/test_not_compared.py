@@ -44,12 +44,13 @@ def reasons(result: Any) -> dict[str, str]:
 def test_pages_with_other_images_are_near_copies_and_the_images_are_named(run: Run, tmp_path: Path) -> None:
     folder, out = made_in(tmp_path / "in", PAGES), tmp_path / "out"
     assert run("dedup", folder, "-o", out, "--keep", "first").status == 0
-    assert rows(out / "copies.parquet") == [{"id": "b.html", "copy_of": "a.html"}]
+    [copy] = rows(out / "copies.parquet")
+    assert (copy["id"], copy["copy_of"], copy["identical_to"]) == ("b.html", "a.html", "a.html")
     other = f"{NEAR_COPY}{OTHER_IMAGES}"
     found = nd.load(out)
     assert reasons(found) == {
         "a.html": "represents 3 other documents",
-        "b.html": "exact copy of a.html",
+        "b.html": "exact copy of a.html: identical",
         "c.html": other,
         "d.html": other,
     }
@@ -77,7 +78,7 @@ def test_pages_with_other_images_are_near_copies_and_the_images_are_named(run: R
 def test_a_page_with_the_image_of_a_reference_page_is_its_copy_and_one_with_another_is_not(tmp_path: Path) -> None:
     old = made_in(tmp_path / "old", {"o.html": PAGES["a.html"]})
     found = nd.find(made_in(tmp_path / "new", PAGES), against=old)
-    assert reasons(found)["b.html"] == "exact copy of o.html in the reference set"
+    assert reasons(found)["b.html"] == "exact copy of o.html in the reference set: identical"
     assert reasons(found)["c.html"].endswith(OTHER_IMAGES)
 
 
@@ -89,7 +90,8 @@ def test_documents_without_text_are_copies_only_with_equal_images(tmp_path: Path
     assert found.removed["id"].to_pylist() == ["a.html", "b.html", "c.html"]
     assert has_parts(str(found.why("c.html")), "without text", "drop", "images", "not read")
     assert has_parts(str(nd.find(folder).why("c.html")), "without text", "images", "not read")
-    assert nd.find(folder, empty="one").copies.to_pylist() == [{"id": "b.html", "copy_of": "a.html"}]
+    copies = nd.find(folder, empty="one").copies.select(["id", "copy_of", "identical_to"])
+    assert copies.to_pylist() == [{"id": "b.html", "copy_of": "a.html", "identical_to": "a.html"}]
 
 
 def test_claims_that_differ_only_in_the_values_of_a_form_all_stay(run: Run, tmp_path: Path) -> None:

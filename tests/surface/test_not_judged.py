@@ -214,20 +214,20 @@ def test_mails_with_other_attachments_are_not_exact_copies(run: Run, tmp_path: P
     said = run("dedup", tmp_path / "in", "-o", tmp_path / "out", "--keep", "first")
     assert said.status == 0
     assert rows(tmp_path / "out" / "copies.parquet") == [
-        {"id": "2.eml", "copy_of": "1.eml"},
-        {"id": "7.eml", "copy_of": "4.eml"},
+        {"id": "2.eml", "copy_of": "1.eml", "identical_to": "1.eml", "difference": None},
+        {"id": "7.eml", "copy_of": "4.eml", "identical_to": "4.eml", "difference": None},
     ]
     assert names(tmp_path / "out" / "kept") == {"1.eml", "3.eml", "4.eml"}
     groups = {row["id"]: row for row in rows(tmp_path / "out" / "groups.parquet")}
     near, also = "near copy of 1.eml: resemblance 1.000; ", "; its exact copy 4.eml stays"
     assert {id: row["reason"] for id, row in groups.items()} == {
         "1.eml": "represents 6 other documents",
-        "2.eml": "exact copy of 1.eml, with the same 1 attachment: plan.pdf",
+        "2.eml": "exact copy of 1.eml: identical, with the same 1 attachment: plan.pdf",
         "3.eml": near + "kept: has 1 attachment that 1.eml lacks: plan.pdf",
         "4.eml": near + "kept: has 1 attachment that 1.eml lacks: map.png",
         "5.eml": near + "has no attachments; 1.eml has 1 attachment: plan.pdf",
         "6.eml": near + "the same attachments under other names",
-        "7.eml": f"exact copy of 4.eml, {near}has 1 attachment that 1.eml lacks: map.png{also}",
+        "7.eml": f"exact copy of 4.eml: identical, {near}has 1 attachment that 1.eml lacks: map.png{also}",
     }
     assert [(one["name"], one["size"]) for one in groups["4.eml"]["attachments"]] == [
         ("map.png", len(PNG)),

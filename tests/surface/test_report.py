@@ -19,6 +19,7 @@ from support.made_texts import Writer
 from support.messages import has_parts
 from support.small_limits import small_crowds
 
+COPY = "exact copy of a: identical"
 ENTRIES: dict[str, Any] = {
     "neardup_version": "0.1.0",
     "format": 2,
@@ -33,6 +34,7 @@ ENTRIES: dict[str, Any] = {
         "null": 0,
         "invalid_utf8": 0,
         "exact_copies": 1,
+        "identical_copies": 1,
         "candidates": 12,
         "verified": 10,
         "pairs": 2,
@@ -85,7 +87,7 @@ def found() -> Found:
         groups=groups(
             ("b", "a", 57 / 64, False, "near copy of a: resemblance 0.890"),
             ("a", "a", 1.0, True, "represents 2 others"),
-            ("a2", "a", 1.0, False, "exact copy of a"),
+            ("a2", "a", 1.0, False, COPY),
             ("x", "x", 1.0, True, "represents 1 other"),
             ("y", "x", 40 / 45, True, "near copy of x: resemblance 0.888"),
         ),
@@ -97,7 +99,7 @@ def found() -> Found:
 def test_removed_names_the_kept_document(found: Found) -> None:
     assert found.removed.to_pylist() == [
         {"id": "b", "kept_id": "a", "similarity": 57 / 64, "reason": "near copy of a: resemblance 0.890"},
-        {"id": "a2", "kept_id": "a", "similarity": 1.0, "reason": "exact copy of a"},
+        {"id": "a2", "kept_id": "a", "similarity": 1.0, "reason": COPY},
     ]
 
 
@@ -105,7 +107,7 @@ def test_groups_show_the_representative_first_and_the_evidence(found: Found) -> 
     assert list(group_lines(found.first_groups(), 2)) == [
         "kept     a   represents 2 others",
         "removed  b   near copy of a: resemblance 0.890 (shared 57 of 61 + 60 shingles)",
-        "removed  a2  exact copy of a",
+        f"removed  a2  {COPY}",
         "",
         "kept     x  represents 1 other",
         "kept     y  near copy of x: resemblance 0.888 (shared 40 of 45 + 40 shingles)",
@@ -132,7 +134,7 @@ def test_why_a_document_stays(found: Found) -> None:
 
 
 def test_why_of_an_exact_copy(found: Found) -> None:
-    assert str(found.why("a2")) == "a2 is removed: exact copy of a."
+    assert str(found.why("a2")) == f"a2 is removed: {COPY}."
 
 
 def test_a_copy_shows_the_pair_of_the_document_it_copies(found: Found) -> None:
@@ -189,7 +191,11 @@ def test_integer_ids(found: Found) -> None:
 def test_summary_is_data_with_readable_numbers() -> None:
     said = dict(summary(RUN))
     assert said["documents"] == "1,204 read (3 rejected, 2 without a word)"
-    assert (said["exact copies"], said["near copies"], said["groups"]) == ("1", "2", "2")
+    assert (said["exact copies"], said["near copies"], said["groups"]) == (
+        "1 (1 identical, 0 with the same words)",
+        "2",
+        "2",
+    )
     assert said["pairs"] == "2 at resemblance 0.8 or above, of 10 compared exactly"
     assert said["removed"] == "2 documents (0.1 %), 3.0 kB of 2.0 MB text (0.1 %)"
     assert said["kept"] == "1,202"

@@ -16,7 +16,7 @@ from neardup.io.attachments import Carried
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import as_text, require_labels
 from neardup.join.corpus import CorpusChunk
-from neardup.join.rows import Rows
+from neardup.join.rows import Alike, Rows
 from neardup.settings.rules import KEEP_COLUMN, listed, order_of
 from neardup.tables import Floats, Int64s, UInt64s
 
@@ -103,14 +103,16 @@ def _is_numbered(documents: Documents) -> bool:
 class JudgedRows:
     """The rows of a run, of a stored result, or of a part of either; ``len`` is their number.
 
-    ``copy_of`` (int64[rows]) is the first row with the same unit stream; ``unique`` holds the rows that are
-    documents, in order, so that their index is the document number. The ``first_new`` rows of the reference set
+    ``copy_of`` (int64[rows]) is the first row of the same document; ``alike`` says which rows have the same words
+    and the same characters; ``unique`` holds the rows that are documents, in order, so that their index is the
+    document number. The ``first_new`` rows of the reference set
     come first. ``rank`` (a permutation) is the order of preference, 0 is kept first, and ``bytes`` (int64[rows])
     the size of each text. Rows with the same number ``across`` never remove each other; it is empty without that
     setting. ``sources`` are those of the rows from the first new one on, or None.
     """
 
     copy_of: Int64s
+    alike: Alike
     unique: Int64s
     first_new: int
     rank: Int64s
@@ -125,6 +127,7 @@ class JudgedRows:
         """The rows of a run in this order of preference; ``sources`` names a column, "" for none."""
         return cls(
             rows.copy_of,
+            rows.alike,
             rows.unique,
             rows.first_new,
             rank,

@@ -27,16 +27,17 @@ from neardup.join.corpus import Corpus, CorpusChunk, Part, saved_in
 from neardup.join.criterion import criterion_of
 from neardup.join.method import BYTES_A_SHINGLE, join_room, surely_exact
 from neardup.join.prefix_join import with_possible_partners
-from neardup.join.rows import Met, Rows, Sketches
+from neardup.join.rows import Alike, Met, Rows, Sketches, first_of_equal, first_within
 from neardup.join.shingle_store import DocumentSets, SpilledSets, most_held, sets_at
 from neardup.kernels.names import FREE, enter_keys
+from neardup.kernels.text.hashing import Key
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES, Features
 from neardup.runtime import Progress, ordered_map
 from neardup.sketch import documents
 from neardup.sketch.cleaning import Cleaned, both_keys, cleaned, nothing_left_out
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s, one_array
-from neardup.text.keys import sealed
+from neardup.text.keys import sealed, sealed_hashes
 
 HASH_BYTES = 8
 """Bytes of a shingle in a set."""
@@ -200,7 +201,8 @@ def fingerprinted(corpus: Corpus, number: int, chunk: Chunk, slots: int, sets: F
     of_chunk.columns["row"] = rows.row_numbers
     for add in FEATURES:
         add(of_chunk)
-    of_chunk.columns["key"] = sealed(of_chunk.keys, corpus.key) if corpus.has_saved else of_chunk.keys
+    hashes = {"key": of_chunk.keys, "characters": documents.character_hashes(texts, corpus.key)}
+    of_chunk.columns |= under_seal(hashes, corpus.key) if corpus.has_saved else hashes
     facts = ChunkFacts(
         index=chunk.index,
         source=chunk.source,
@@ -213,6 +215,11 @@ def fingerprinted(corpus: Corpus, number: int, chunk: Chunk, slots: int, sets: F
         part=number,
     )
     return ReadChunk.of(facts, of_chunk.columns)
+
+
+def under_seal(hashes: Mapping[str, UInt64s], key: Key) -> dict[str, UInt64s]:
+    """Return the columns of hashes of texts as they are saved: seals, which show only what is equal."""
+    return {"key": sealed(hashes["key"], key), "characters": sealed_hashes(hashes["characters"], key)}
 
 
 LOOKED_AT, BEGINNING = 256, 2000
@@ -352,6 +359,8 @@ OF_ROWS = ("units", "bytes", "left", "within", "across")
 """The columns of numbers that are held of every row."""
 OF_DOCUMENTS = ("signature", "simhash")
 """The columns that are held of documents only."""
+CHARACTERS = "characters"
+"""The column of hashes that tell identical copies, held until all rows are known."""
 
 
 def _lists(sets: documents.ShingleSets) -> pa.Array:
@@ -458,13 +467,13 @@ class _RowsUnderWay:
         if plan is not None and corpus.scratch is not None and not corpus.settings.base.ignore_common:
             self.spilled = SpilledBands(plan, corpus.scratch)
         self.plan = None if self.spilled is None else plan
-        self._corpus = corpus
+        self._corpus, self._identical = corpus, corpus.settings.search.copies == "identical"
         self._pieces: list[CorpusChunk] = []
         self._cleaned = nothing_left_out(corpus.settings)
         self._keys = np.empty((1 << 12, 2), np.uint64)
         self._copy_of = np.empty(1 << 12, np.int64)
         self._table = np.full(1 << 13, FREE, np.int64)
-        self._numbers: dict[str, list[Any]] = {name: [] for name in (*OF_ROWS, *OF_DOCUMENTS)}
+        self._numbers: dict[str, list[Any]] = {name: [] for name in (*OF_ROWS, *OF_DOCUMENTS, CHARACTERS)}
         self._unique: list[Int64s] = []
         self._ids: list[list[pa.Array]] = [[] for _ in corpus.parts]
         self._extra: dict[str, list[pa.Array]] = {}
@@ -481,6 +490,8 @@ class _RowsUnderWay:
         part, new = self._corpus.parts[facts.part], facts.part == len(self._corpus.parts) - 1
         self._make_room(until)
         self._keys[first:until] = read.keys
+        if self._identical:
+            self._keys[first:until] ^= _spread(read.numbers(CHARACTERS))
         enter_keys(self._keys, first, until, self._table, self._copy_of)
         judged = (self._copy_of[first:until] == np.arange(first, until)) & (read.counting > 0)
         if "left" in read:
@@ -527,13 +538,20 @@ class _RowsUnderWay:
         if corpus.base is not None:
             columns["left"] = np.empty((0, 3), np.int64)
         columns |= {name: np.concatenate(parts) for name in OF_ROWS if (parts := self._numbers[name])}
+        characters = np.concatenate([np.empty(0, np.uint64), *self._numbers[CHARACTERS]])
         copy_of, empty = self._copy_of[: self._rows].copy(), columns["units"] == 0
         if not corpus.empty_alike:  # documents without text have no content to be equal in
             copy_of[empty] = np.flatnonzero(empty)
+        alike = copy_of
+        if self._identical:
+            keys = self._keys[: self._rows] ^ _spread(characters)
+            alike = first_of_equal(keys[:, 1], keys[:, 0])
+            alike[empty] = copy_of[empty]
         rows = Rows(
             replace(corpus, pieces=tuple(self._pieces)),
             columns,
             copy_of=copy_of,
+            alike=Alike(alike, first_within(alike, characters)),
             unique=np.concatenate([np.empty(0, np.int64), *self._unique]),
             ids=tuple(_joined(arrays) for arrays in self._ids),
             extra={name: _joined(arrays) for name, arrays in self._extra.items()},
@@ -565,6 +583,14 @@ class _RowsUnderWay:
         self._table = np.full(1 << (2 * size - 1).bit_length(), FREE, np.int64)
         # rows that are copies find the row they copy, as before
         enter_keys(keys, 0, self._rows, self._table, copy_of)
+
+
+def _spread(characters: UInt64s) -> UInt64s:
+    """Two words, uint64[n, 2], that are mixed into keys so that they differ where the characters do."""
+    return np.column_stack((characters, characters * _ODD))
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _sets_in(lists: pa.Array) -> documents.ShingleSets:

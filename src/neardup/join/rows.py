@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from neardup.io.formats.content import Attachment
@@ -52,6 +53,49 @@ class Met(NamedTuple):
 NOTHING_MET = Met()
 
 
+class Alike(NamedTuple):
+    """Labels of rows, int64[rows]: equal for rows with the same words in the same order, and the same characters.
+
+    A label is the first row of its kind. Rows with the same characters have the same words. Attachments, unread
+    parts and relations count as words.
+    """
+
+    words: Int64s
+    characters: Int64s
+
+    def take(self, rows: Int64s) -> "Alike":
+        """The labels of some rows."""
+        return Alike(self.words[rows], self.characters[rows])
+
+
+def first_of_equal(*values: npt.NDArray[Any]) -> Int64s:
+    """int64[n]: for each place, the first one where all ``values`` are the same.
+
+    >>> first_of_equal(np.array([5, 5, 7, 5]), np.array([1, 2, 1, 1]))
+    array([0, 1, 2, 0])
+    """
+    n = len(values[0])
+    first = np.arange(n)
+    if n:
+        order = np.lexsort(values)
+        new = np.ones(n, np.bool_)
+        new[1:] = np.logical_or.reduce([one[order][1:] != one[order][:-1] for one in values])
+        first[order] = np.repeat(order[new], np.diff(np.append(np.flatnonzero(new), n)))
+    return first
+
+
+def first_within(classes: Int64s, values: npt.NDArray[Any]) -> Int64s:
+    """int64[n]: for each place, the first one of its class with the same value; sorts classes of several only.
+
+    >>> first_within(np.array([0, 0, 2, 0]), np.array([7, 8, 7, 8]))
+    array([0, 1, 2, 1])
+    """
+    first = np.arange(len(classes))
+    several = np.flatnonzero(np.bincount(classes, minlength=len(classes))[classes] > 1)
+    first[several] = several[first_of_equal(classes[several], values[several])]
+    return first
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """What one pass over the input finds out about its rows; ``len`` is their number.
@@ -62,7 +106,8 @@ class Rows:
 
     corpus: Corpus
     columns: Mapping[str, Any]  # of the first pass, of each row: see ``io.fingerprints.chunk``
-    copy_of: Int64s  # the first row with the same unit stream: the row itself if it is new
+    copy_of: Int64s  # the first row of the same document: with the same words or, if asked, characters
+    alike: Alike
     unique: Int64s  # the row of each document
     ids: tuple[pa.Array, ...]  # per part: the id column, or an empty array where rows are named by number
     extra: Mapping[str, pa.Array] = field(default_factory=dict)  # columns of the new input, held whole

@@ -66,6 +66,30 @@ def low_line_mask(typingctx, data, index):
 
 
 @intrinsic
+def white_mask(typingctx, data, index):
+    """Bit i of the result is set where ``data[index + i]`` is ASCII white space; i in 0..63."""
+
+    def codegen(context, builder, signature, args):
+        lanes = _load(context, builder, signature, args, _LANES)
+        control = builder.icmp_unsigned("<", builder.sub(lanes, _splat(9)), _splat(5))
+        space = builder.icmp_unsigned("==", lanes, _splat(0x20))
+        return builder.bitcast(builder.or_(control, space), _I64)
+
+    return types.uint64(data, index), codegen
+
+
+@intrinsic
+def odd_mask(typingctx, data, index):
+    """Bit i of the result is set where ``data[index + i]`` is NUL or not ASCII; i in 0..63."""
+
+    def codegen(context, builder, signature, args):
+        lanes = _load(context, builder, signature, args, _LANES)
+        return builder.bitcast(builder.icmp_signed("<=", lanes, _splat(0)), _I64)
+
+    return types.uint64(data, index), codegen
+
+
+@intrinsic
 def high_mask(typingctx, data, index):
     """Bit i of the result is set where ``data[index + i]`` is not ASCII; i in 0..63."""
 
@@ -192,7 +216,9 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
         load64,
         low_line_mask,
         multiply61,
+        odd_mask,
         trailing_zeros,
+        white_mask,
         word_mask,
     )
 

@@ -37,6 +37,16 @@ def low_line_mask(data: NDArray[np.uint8], index: int) -> np.uint64:
     return _mask([byte == 0x5F for byte in _bytes_from(data, index, 64)])
 
 
+def white_mask(data: NDArray[np.uint8], index: int) -> np.uint64:
+    """Return the bits of the bytes that are ASCII white space."""
+    return _mask([byte == 32 or 9 <= byte <= 13 for byte in _bytes_from(data, index, 64)])
+
+
+def odd_mask(data: NDArray[np.uint8], index: int) -> np.uint64:
+    """Return the bits of the bytes that are NUL or not ASCII."""
+    return _mask([byte == 0 or byte >= 128 for byte in _bytes_from(data, index, 64)])
+
+
 def high_mask(data: NDArray[np.uint8], index: int) -> np.uint64:
     """Return the bits of the bytes that are not ASCII."""
     return _mask([byte >= 128 for byte in _bytes_from(data, index, 64)])

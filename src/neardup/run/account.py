@@ -58,6 +58,8 @@ class RunCounts(InputCounts):
 
     exact_copies: Count
     """documents with an earlier exact copy; documents without text do not count"""
+    identical_copies: Count
+    """those of them with the characters of an earlier document"""
     not_judged: Count
     """rows of `not_judged.parquet`"""
     different: Count
@@ -67,8 +69,7 @@ class RunCounts(InputCounts):
     verified: Count
     """pairs compared exactly, including those of `closed`; 0 where sets were joined exactly"""
     capped: Count
-    """pairs compared by a chunk measure or `lcs` whose text repeats too often, or is too long, to be matched in
-    full: see `warnings`"""
+    """pairs by a chunk measure or `lcs` with text that is too repetitive or long to match in full: `warnings`"""
     pairs: Count
     """rows of `pairs.parquet`"""
     groups: Count
@@ -166,6 +167,8 @@ class Lost(_Record):
     """shingles of those not unknown and no exact copies of documents that stay"""
     lost: Count
     """how many of these shingles are lost"""
+    identical: Count
+    """removed documents with the same characters as their representative"""
     most: list[LostMost]
     """the ten documents that lose most, with the columns of `groups.parquet`"""
     unread: dict[str, Count] = msgspec.field(default_factory=dict)
@@ -393,8 +396,7 @@ class RemovedBy(_Record):
     """The documents removed, by file and by source: at most 1,000 of each, those with most documents first."""
 
     files: list[RemovedShare]
-    """each data file of the input with its `name`, the documents `read` and those `removed`; the documents of
-    folders are one entry"""
+    """each data file of the input with its `name`, the documents `read` and `removed`; a folder is one entry"""
     sources: list[RemovedShare]
     """the same for each value of the column of `--sources`, null for documents without one"""
 
@@ -582,8 +584,7 @@ class RunAccount(_Record, kw_only=True):
     representative are in `pairs.parquet`; at most `pairs_left_out` others are not (all other pairs of members, if
     all are alike). `--pairs all` lists every pair"""
     popular: Popular
-    """other documents with more than 1,000 partners each, whose pairs are written only if they include a
-    representative"""
+    """other documents with over 1,000 partners each, whose pairs are written only with a representative"""
     chaining: Chaining
     """groups that only a chain of pairs holds together"""
     warnings: list[str]
@@ -603,8 +604,7 @@ class RunAccount(_Record, kw_only=True):
     peak_memory_bytes: Count
     """largest memory of the process, up to the writing of `run.json`, without processes that it starts"""
     kinds: dict[str, Count] | None = None
-    """with `--kinds`: the number of pairs of each [kind](../explanation/kinds.md), and of those `not
-    determined`"""
+    """with `--kinds`: the pairs of each [kind](../explanation/kinds.md), and those `not determined`"""
     base_text: BaseTextAccount | None = None
     """with `--ignore` or `--ignore-common`: the text that does not count"""
     kept_files: KeptFiles | None = None

@@ -98,6 +98,7 @@ STAGES = (
     Stage(search.audit, AUDIT, holds=(ExactJoin,)),
     Stage(groups.audited_rows, AUDIT),
     Stage(search.missing),
+    Stage(groups.copy_differences),
     Stage(groups.member_table),
     Stage(result.people_reasons, groups.DECISIONS),
     Stage(result.row_tables),

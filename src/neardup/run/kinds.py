@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.comparison.kinds import IDENTICAL, KINDS
+from neardup.display import printable
 from neardup.join.rows import Rows
 from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map
@@ -18,6 +19,8 @@ from neardup.text.characters import canonical
 
 if TYPE_CHECKING:
     from neardup.text.units import Reading
+
+Found = TypeVar("Found")
 
 KIND = "kind"
 """The column of the tables of pairs and of copies."""
@@ -28,6 +31,10 @@ HELD_BYTES = 1 << 28
 """Bytes of text held at a time, except that two documents are always held together."""
 MOST_BYTES = 1 << 24
 """Pairs with more text than this are not judged: a thread needs up to forty times as much memory."""
+MOST_DIFFERENCES = 10_000
+"""Exact copies of the same words whose first difference is looked for: their texts are read once more."""
+AROUND, LONGEST = 24, 60
+"""Characters before and after a difference that may be of the same word, and most characters shown of it."""
 _PAIRS = 16
 """Pairs that one task judges."""
 
@@ -48,21 +55,72 @@ def _kinds_of(
 ) -> NDArray[np.int8]:
     """Return the number of the kind of each pair of rows, −1 where it cannot be determined."""
     kinds = np.full(len(a), -1, np.int8)
-    for inside in _portions(a, b, rows.bytes):
-        texts = _texts(rows, distinct(a[inside], b[inside]))
-        tasks = [inside[first : first + _PAIRS] for first in range(0, len(inside), _PAIRS)]
-
-        def work(task: Int64s, texts: dict[int, bytes] = texts) -> list[int]:
-            return list(_judged(a[task].tolist(), b[task].tolist(), texts))
-
-        for task, kinds_found in zip(tasks, ordered_map(work, tasks, threads), strict=True):
-            kinds[task] = kinds_found
-            advance(len(task))
+    for task, answers in _over_pairs(a, b, rows, threads, _judged):
+        kinds[task] = answers
+        advance(len(task))
     return kinds
 
 
 def _names(kinds: NDArray[np.int8]) -> pa.Array:
     return pa.array(KINDS, pa.string()).take(pa.array(kinds, mask=kinds < 0))
+
+
+def _over_pairs(
+    a: Int64s, b: Int64s, rows: Rows, threads: int, judge: Callable[..., Iterator[Found]]
+) -> Iterator[tuple[Int64s, list[Found]]]:
+    """Yield the places of some pairs of rows, and the answers of ``judge(rows, other rows, texts by row)``."""
+    for inside in _portions(a, b, rows.bytes):
+        texts = _texts(rows, distinct(a[inside], b[inside]))
+        tasks = [inside[first : first + _PAIRS] for first in range(0, len(inside), _PAIRS)]
+
+        def work(task: Int64s, texts: dict[int, bytes] = texts) -> list[Found]:
+            return list(judge(a[task].tolist(), b[task].tolist(), texts))
+
+        yield from zip(tasks, ordered_map(work, tasks, threads), strict=True)
+
+
+def first_differences(copies: Int64s, of: Int64s, rows: Rows, threads: int) -> dict[int, str]:
+    """Return the first difference of rows (ascending) from others ``of`` the same words, in words, by row.
+
+    The first MOST_DIFFERENCES are read; very long texts are not.
+    """
+    copies, of = copies[:MOST_DIFFERENCES], of[:MOST_DIFFERENCES]
+    in_words: dict[int, str] = {}
+    for task, texts in _over_pairs(of, copies, rows, threads, _first_differences):
+        in_words |= zip(copies[task].tolist(), texts, strict=True)
+    return {row: text for row, text in in_words.items() if text}
+
+
+def _first_differences(others: list[int], own: list[int], texts: dict[int, bytes]) -> Iterator[str]:
+    """Yield the first difference of each pair, "" where none is looked for."""
+    from neardup.text.characters import KINDS as KINDS_OF_CHARACTERS  # imported late: other runs need none of it
+    from neardup.text.characters import differences
+    from neardup.text.units import read
+
+    for row, other in zip(own, others, strict=True):
+        if len(texts[row]) + len(texts[other]) > MOST_BYTES:
+            yield ""
+            continue
+        here, there = (read(texts[one].decode("utf-8", "replace")) for one in (row, other))
+        if len(here.words) != len(there.words):  # the same tokens of a tokenizer, or the same characters
+            yield ""
+            continue
+        first = next(differences(here.text, there.text, here.words.spans, there.words.spans), None)
+        if first is None:
+            yield ""
+            continue
+        excerpts = [_around(side.text, *place) for side, place in ((here, first.a), (there, first.b))]
+        yield "{}: “{}” here, “{}” there".format(KINDS_OF_CHARACTERS[first.kind], *excerpts)
+
+
+def _around(text: str, begin: int, end: int) -> str:
+    """Return characters [begin, end) of a text with the rest of the words that they touch, on one line."""
+    low, high = max(begin - AROUND, 0), end + AROUND
+    before, after = text[low:begin].split(), text[end:high].split()
+    left = before[-1] if before and not text[begin - 1].isspace() else ""
+    right = after[0] if after and not text[end : end + 1].isspace() else ""
+    whole = " ".join(f"{left}{text[begin:end]}{right}".split())
+    return printable(whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…")
 
 
 def with_kinds_of_copies(table: pa.Table, copies: Int64s, rows: Rows, meter: Meter) -> pa.Table:

@@ -70,6 +70,7 @@ def lost_counts(groups: pa.Table) -> Lost:
         unknown=removed.num_rows - known.num_rows,
         shingles=pc.sum(known["shingles"]).as_py() or 0,
         lost=int(lost.sum()),
+        identical=pc.sum(removed["identical"]).as_py() or 0,
         most=[LostMost(**row) for row in most],
         unread=unread,
     )
@@ -80,7 +81,8 @@ def of_member(row: Mapping[str, Any], settings: Mapping[str, Any]) -> MemberLost
     if row["kept"] or "lost_shingles" not in row:
         return None
     shingles, lost, units, passage = (row[name] for name in COLUMNS)
-    return MemberLost(shingles, lost, units, passage, "token" if settings["unit"] == "word" else "character")
+    unit = "token" if settings["unit"] == "word" else "character"
+    return MemberLost(shingles, lost, units, passage, unit, bool(row["identical"]))
 
 
 class Accounted(Protocol):
@@ -97,8 +99,9 @@ class LostText:
 
     Of the ``removed`` documents ``losing`` ones lose text; of ``unknown`` ones that is not known. Of the others
     that are not exact copies of documents that stay, ``shingles`` is the total, and ``lost`` is the number that is
-    in no document of their group that stays. ``unread`` are the removed documents with other parts that no
-    document that stays has, by the kind of the part; these are not compared.
+    in no document of their group that stays. ``identical`` ones have the characters of their representative: the
+    others may lose case, punctuation, signs and operators, which are in no shingle. ``unread`` are the removed
+    documents with other parts that no document that stays has, by the kind of the part; these are not compared.
     """
 
     removed: int
@@ -106,12 +109,13 @@ class LostText:
     unknown: int
     shingles: int
     lost: int
+    identical: int = 0
     unread: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, lost: Lost) -> "LostText":
         """The totals of an account."""
-        return cls(lost.removed, lost.losing, lost.unknown, lost.shingles, lost.lost, lost.unread)
+        return cls(lost.removed, lost.losing, lost.unknown, lost.shingles, lost.lost, lost.identical, lost.unread)
 
     @property
     def share(self) -> float:
@@ -123,7 +127,13 @@ class LostText:
             return "none"
         unknown = f"; unknown for {number(self.unknown)}" if self.unknown else ""
         if not self.losing:
-            return ("none found" if self.unknown else "none: the documents that stay hold all of it") + unknown
+            if self.identical == self.removed:
+                return "none: the removed documents have the characters of those that stay"
+            if self.unknown:
+                return f"no word found{unknown}"
+            others = counted(self.removed - self.identical, "removed document")
+            have = "has" if self.removed - self.identical == 1 else "have"
+            return f"no word: the documents that stay hold all shingles; {others} {have} other characters"
         return (
             f"{number(self.losing)} of {counted(self.removed, 'removed document')} "
             f"{'loses' if self.losing == 1 else 'lose'} some: {number(self.lost)} of {number(self.shingles)} "

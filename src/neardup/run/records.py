@@ -62,13 +62,16 @@ class MemberLost:
     units: int | None = None
     passage: str | None = None
     unit: str = "token"
+    identical: bool = False
 
     def sentence(self) -> str:
         """Describe the loss in a sentence."""
         if self.lost is None:
             return "How much text is lost with it is not stored."
         if not self.lost or self.shingles is None:
-            return "No text is lost with it: the documents that stay hold all of its shingles."
+            if self.identical:
+                return "No text is lost with it: its representative has the same characters."
+            return "No word is lost with it: the documents that stay hold all of its shingles."
         share = display.percent(self.shingles - self.lost, self.shingles)
         verb = "is" if self.lost == 1 else "are"
         text = f"Of its text {share} stays; {self.lost:,} of its {self.shingles:,} shingles {verb} lost"
@@ -82,10 +85,10 @@ class MemberLost:
         """Describe the loss in a few words.
 
         >>> MemberLost(80, 7, 2, "1800").brief(), MemberLost(80, 0).brief(), MemberLost(None, 0).brief()
-        ('7 of 80 shingles lost: “1800”', 'no text lost', 'no text lost')
+        ('7 of 80 shingles lost: “1800”', 'no word lost', 'no word lost')
         """
         if self.lost == 0:  # exact copies, too, whose shingles are not counted
-            return "no text lost"
+            return "no text lost" if self.identical else "no word lost"
         if self.lost is None or self.shingles is None:
             return "lost text unknown"
         passage = f": “{self.passage}”" if self.passage else ""

@@ -23,6 +23,7 @@ from neardup.io.attachments import stored as stored_attachments
 from neardup.join.criterion import at_least, criterion_of, formula_of_old, shared_by
 from neardup.join.misses import missed_with, of_pairs
 from neardup.join.pairs import PairRoom, Pairs
+from neardup.join.rows import Alike
 from neardup.join.search import ExactJoin, FoundPairs
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
@@ -43,7 +44,7 @@ from neardup.run.stages.account import (
     why_nothing_goes,
 )
 from neardup.run.stages.records import Action, LeaderPairs, MemberTable, Purpose
-from neardup.run.tables import COUNTS, MEASURED, involved, with_sides
+from neardup.run.tables import COUNTS, MEASURED, CopyDifferences, involved, with_sides
 from neardup.runtime import Silent, peak_memory
 from neardup.settings import SearchSettings, Settings, ratio
 from neardup.tables import VERIFIED, Bools, Int64s, column, one_array, verified_table
@@ -68,7 +69,7 @@ def regroup(result: Result, threshold: float) -> Result:
     with meter.stage("regroup", None, "documents"):
         rows = stored_rows(result)
         pairs, shingles = document_pairs(result.pairs, rows, was.search.measure)
-        stored = ResultPairs(pairs, shingles, pairs.slice(0, 0))
+        stored = ResultPairs(pairs, shingles, pairs.slice(0, 0), result.copies)
         stored = replace(stored, far=_far_pairs(result, rows, stored, was))
         wanted = JudgedRun, MemberTable
         judged, members = _run(STAGES, wanted, rows, stored, now, result.run.action)
@@ -132,6 +133,7 @@ def stored_rows(result: ResultRecord) -> JudgedRows:
         require(bool(given) == (name in ranks.column_names))
     return JudgedRows(
         copy_of,
+        Alike(column(ranks, "words"), column(ranks, "identical")),
         np.flatnonzero(copy_of == np.arange(total)),
         first_new,
         np.argsort(np.argsort(column(ranks, "rank"))),
@@ -173,12 +175,19 @@ def document_pairs(pairs: pa.Table, rows: JudgedRows, measure: str) -> tuple[pa.
 class ResultPairs:
     """The stored pairs of a result (VERIFIED), by the measure and counted on shingles.
 
-    ``far`` are pairs of documents with their representatives that are not among them.
+    ``far`` are pairs of documents with their representatives that are not among them; ``copies`` is the table of
+    exact copies.
     """
 
     pairs: pa.Table
     shingles: pa.Table
     far: pa.Table
+    copies: pa.Table
+
+
+def stored_differences(stored: ResultPairs, rows: JudgedRows) -> CopyDifferences:
+    """Look up the first differences of exact copies."""
+    return CopyDifferences.stored(stored.copies, rows)
 
 
 def near_pairs(stored: ResultPairs, search: SearchSettings) -> tuple[FoundPairs, ExactJoin, PairRoom]:
@@ -207,6 +216,7 @@ STAGES = (
     *DECIDED,
     Stage(groups.counts, groups.COUNT),
     Stage(groups.no_removal, groups.GROUP),
+    Stage(stored_differences),
     Stage(groups.member_table),
     Stage(JudgedRun),
 )

@@ -159,16 +159,16 @@ _COLUMNS: dict[str, dict[str, Any]] = {
     },
     "groups": {
         **dict.fromkeys(("id", "group"), _ID),
-        **dict.fromkeys(("representative", "kept"), pa.bool_()),
+        **dict.fromkeys(("representative", "identical", "kept"), pa.bool_()),
         "similarity": pa.float64(),
         "reason": pa.string(),
         **LOST_COLUMNS,
         "size": pa.int64(),
     },
-    "copies": dict.fromkeys(("id", "copy_of"), _ID),
+    "copies": {**dict.fromkeys(("id", "copy_of", "identical_to"), _ID), "difference": pa.string()},
     "ranks": {
         "id": _ID,
-        **dict.fromkeys(("row", "first", "rank"), pa.int64()),
+        **dict.fromkeys(("row", "first", "words", "identical", "rank"), pa.int64()),
         "reference": pa.bool_(),
         "bytes": pa.int64(),
     },
@@ -195,7 +195,16 @@ _OPTIONAL = {
 }
 """Columns that a table has only under some settings, or if documents have something beside their text."""
 _OPTIONAL["missed"] = _OPTIONAL["pairs"]
-_NULLABLE = ("similarity", KIND, *LOST_COLUMNS, *_OPTIONAL["pairs"], *_OPTIONAL["groups"], "source")
+_NULLABLE = (
+    "similarity",
+    "identical_to",
+    "difference",
+    KIND,
+    *LOST_COLUMNS,
+    *_OPTIONAL["pairs"],
+    *_OPTIONAL["groups"],
+    "source",
+)
 
 
 def _decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
@@ -288,9 +297,9 @@ def _is_of(kind_of: pa.DataType, kind: Any) -> bool:
 def _check_ids(tables: dict[str, pa.Table], ids: pa.ChunkedArray) -> None:
     """Refuse documents that ranks does not name; those of not_judged are in no other table, common names none."""
     named = [
-        (name, key, table[key])
+        (name, key, table[key].drop_null())
         for name, table in tables.items()
-        for key in ("id", "id_a", "id_b", "group", "copy_of")
+        for key in ("id", "id_a", "id_b", "group", "copy_of", "identical_to")
         if name not in ("not_judged", "common", "ranks") and key in table.column_names
     ]
     for name, key, column_of in named:

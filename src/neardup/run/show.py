@@ -22,7 +22,7 @@ from neardup.display import (
 )
 from neardup.measures import LITERAL, MEASURES
 from neardup.run import lost_text
-from neardup.run.account import ChoiceAccount, InputCounts, Link, RunAccount
+from neardup.run.account import ChoiceAccount, InputCounts, Link, RunAccount, RunCounts
 
 if TYPE_CHECKING:
     from neardup.run.records import Group
@@ -50,7 +50,7 @@ def summary(run: RunAccount) -> list[Line]:
     if run.counts_against:
         lines.append(("reference", _documents(run.counts_against)))
     lines += _not_judged(run)
-    lines.append(("exact copies", number(counts.exact_copies)))
+    lines.append(("exact copies", exact_copies(counts)))
     lines += [("near copies", number(counts.near_copies)), ("groups", number(counts.groups))]
     lines += [*_left_out(run), *_base_text(run), ("pairs", _pairs(run)), *_kinds(run)]
     if run.action != "group":
@@ -66,6 +66,15 @@ def summary(run: RunAccount) -> list[Line]:
     lines.append(("time", f"{duration(total)} ({stages})" if stages else duration(total)))
     lines.append(("memory", f"about {size(run.peak_memory_bytes)} (this process)"))
     return lines
+
+
+def exact_copies(counts: RunCounts) -> str:
+    """Return the number of exact copies, and of both classes if there are some."""
+    if not counts.exact_copies:
+        return "0"
+    same_words = counts.exact_copies - counts.identical_copies
+    classes = f"{number(counts.identical_copies)} identical, {number(same_words)} with the same words"
+    return f"{number(counts.exact_copies)} ({classes})"
 
 
 def _documents(counts: InputCounts) -> str:

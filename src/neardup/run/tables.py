@@ -1,6 +1,7 @@
 """Decisions about rows → the tables that people read, with ids, reasons, and counts of represented documents."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -157,14 +158,78 @@ def pair_table(pairs: pa.Table, shingles: pa.Table, rows: JudgedRows, measure: s
     return table
 
 
-def copy_table(rows: JudgedRows) -> pa.Table:
-    """id, copy_of for every exact copy in the new input."""
+@dataclass(frozen=True)
+class CopyDifferences:
+    """The first difference of characters of exact copies from the row that they copy, in words, by row."""
+
+    found: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def stored(cls, copies: pa.Table, rows: JudgedRows) -> "CopyDifferences":
+        """Those that a table of copies holds."""
+        own = pc.index_in(copies["id"], value_set=rows.ids.of(np.arange(rows.first_new, len(rows))))
+        places = own.to_numpy().astype(np.int64) + rows.first_new
+        texts = zip(places.tolist(), copies["difference"].to_pylist(), strict=True)
+        return cls({row: text for row, text in texts if text is not None})
+
+    def words(self, own: Int64s, others: Int64s, rows: JudgedRows) -> list[str]:
+        """Say of each row whether it is identical to the other one; "" for rows with other words.
+
+        Differences are known from the first row of a text alone, so that stored results have the same sentences.
+        """
+        (same, identical), first = (labels[own] == labels[others] for labels in rows.alike), rows.copy_of[own]
+        of_first = rows.alike.characters[first]
+        others_first, own_first = (rows.alike.characters[some] == of_first for some in (others, own))
+        in_words = []
+        for place, (row, other) in enumerate(zip(own.tolist(), others.tolist(), strict=True)):
+            if not same[place]:
+                in_words.append("")
+            elif identical[place]:
+                in_words.append("identical")
+            elif others_first[place] and row in self.found:
+                in_words.append(f"same words; {self.found[row]}")
+            elif own_first[place] and other in self.found:
+                in_words.append(f"same words; {turned(self.found[other])}")
+            else:
+                in_words.append("same words, other characters")
+        return in_words
+
+
+def turned(difference: str) -> str:
+    """Return a difference seen from the other document.
+
+    >>> turned("case: “The” here, “the” there")
+    'case: “the” here, “The” there'
+    """
+    kind, _, places = difference.partition(": “")
+    here, _, there = places.removesuffix("” there").partition("” here, “")
+    return f"{kind}: “{there}” here, “{here}” there"
+
+
+def compared_with(decisions: Decisions, rows: JudgedRows) -> Int64s:
+    """int64[members]: the row whose text is compared with that of each member: its representative, or of a copy
+    of another document the first row of its text."""
+    first, heads = rows.copy_of[decisions.rows], decisions.representative_row
+    copies_another = ~decisions.exact & ~decisions.is_representative & (first != decisions.rows)
+    return np.where(copies_another, first, heads)
+
+
+def copy_table(rows: JudgedRows, differences: CopyDifferences) -> pa.Table:
+    """id, copy_of, identical_to, difference for every exact copy in the new input."""
     copies = rows.new_copies
-    return pa.table([rows.ids.of(copies), rows.ids.of(rows.copy_of[copies])], names=["id", "copy_of"])
+    others, identical = rows.copy_of[copies], rows.alike.characters[copies]
+    return pa.table(
+        {
+            "id": rows.ids.of(copies),
+            "copy_of": rows.ids.of(others),
+            "identical_to": pc.if_else(pa.array(identical != copies), rows.ids.of(identical), None),
+            "difference": pa.array([differences.found.get(row) for row in copies.tolist()], pa.string()),
+        }
+    )
 
 
 def rank_table(rows: JudgedRows, pairs: Pairs, more: Int64s | None) -> pa.Table:
-    """id, row, first, rank, reference, bytes of every row that a stricter threshold may have to decide about.
+    """id, row, first, words, identical, rank, reference, bytes of every row that other settings may decide about.
 
     ``more`` are other rows that people look at; their copies are added. Also the number of its value ``across``
     and its ``source``, if the settings name such columns.
@@ -174,6 +239,8 @@ def rank_table(rows: JudgedRows, pairs: Pairs, more: Int64s | None) -> pa.Table:
         "id": rows.ids.of(numbers),
         "row": pa.array(numbers),
         "first": pa.array(rows.copy_of[numbers]),
+        "words": pa.array(rows.alike.words[numbers]),
+        "identical": pa.array(rows.alike.characters[numbers]),
         "rank": pa.array(rows.rank[numbers]),
         "reference": pa.array(numbers < rows.first_new),
         "bytes": pa.array(rows.bytes[numbers]),
@@ -216,9 +283,14 @@ def involved(rows: JudgedRows, pairs: Pairs, more: Int64s | None = None) -> Int6
 
 
 def group_table(
-    decisions: Decisions, rows: JudgedRows, search: SearchSettings, side: str, counted: Represented | None = None
+    decisions: Decisions,
+    rows: JudgedRows,
+    differences: CopyDifferences,
+    search: SearchSettings,
+    side: str,
+    counted: Represented | None = None,
 ) -> pa.Table:
-    """id, group, representative, similarity, kept, reason, size: one row per member.
+    """id, group, representative, similarity, identical, kept, reason, size: one row per member.
 
     An unknown similarity is null; ``size`` is the number of members of the group. With a reference set a column
     shows whether the representative is in it, as no other member is.
@@ -228,13 +300,15 @@ def group_table(
     a last column lists them.
     """
     heads = rows.ids.of(decisions.representative_row)
+    identical = rows.alike.characters[decisions.rows] == rows.alike.characters[decisions.representative_row]
     columns = {
         "id": rows.ids.of(decisions.rows),
         "group": heads,
         "representative": pa.array(decisions.is_representative),
         "similarity": pa.array(decisions.similarity, mask=np.isnan(decisions.similarity)),
+        "identical": pa.array(identical),
         "kept": pa.array(decisions.kept),
-        "reason": _reasons(decisions, rows, search, side),
+        "reason": _reasons(decisions, rows, differences, search, side),
         "size": pa.array(group_sizes(decisions)),
     }
     if rows.first_new:
@@ -259,19 +333,26 @@ def group_sizes(decisions: Decisions) -> Int64s:
     return np.bincount(heads)[heads] if len(heads) else np.empty(0, np.int64)
 
 
-def _reasons(decisions: Decisions, rows: JudgedRows, search: SearchSettings, side: str) -> pa.Array:
+def _reasons(
+    decisions: Decisions, rows: JudgedRows, differences: CopyDifferences, search: SearchSettings, side: str
+) -> pa.Array:
     """The reasons, made slice by slice: a sentence takes several times its size while it is made."""
     counts, members = group_sizes(decisions) - 1, len(decisions.rows)
     if rows.attachments or members <= _SLICE:  # the reason of one member may be an attachment of another
-        return _reasons_of(decisions, counts, rows, search, side)
+        return _reasons_of(decisions, counts, rows, differences, search, side)
     parts = [slice(first, first + _SLICE) for first in range(0, members, _SLICE)]
     return pa.concat_arrays(
-        [_reasons_of(decisions.part(part), counts[part], rows, search, side) for part in parts]
+        [_reasons_of(decisions.part(part), counts[part], rows, differences, search, side) for part in parts]
     )
 
 
 def _reasons_of(
-    decisions: Decisions, counts: Int64s, rows: JudgedRows, search: SearchSettings, side: str
+    decisions: Decisions,
+    counts: Int64s,
+    rows: JudgedRows,
+    differences: CopyDifferences,
+    search: SearchSettings,
+    side: str,
 ) -> pa.Array:
     heads = decisions.representative_row
     where = pa.array(np.where(heads < rows.first_new, " in the reference set", "").astype(str))
@@ -281,10 +362,15 @@ def _reasons_of(
     stays = pa.array(np.where(same & decisions.kept, SAME_VALUE, "").astype(str))
     reasons = _spared(decisions, spared | same)
     alike = _similarities(decisions, search, side, rows.first_new)
-    near = pc.binary_join_element_wise("near copy of ", leading, where, alike, carried, reasons, stays, "")
-    copy = pc.binary_join_element_wise("exact copy of ", leading, where, carried, stays, "")
     first = rows.copy_of[decisions.rows]
-    of_first = pc.binary_join_element_wise("exact copy of ", rows.ids.text(first), ", ", near, "")
+    characters = np.array(differences.words(decisions.rows, compared_with(decisions, rows), rows), object)
+    of_near = np.where((first == decisions.rows) & (characters != ""), "; " + characters, "")
+    near = pc.binary_join_element_wise(
+        "near copy of ", leading, where, alike, pa.array(of_near, pa.string()), carried, reasons, stays, ""
+    )
+    said = pa.array(characters, pa.string())
+    copy = pc.binary_join_element_wise("exact copy of ", leading, where, ": ", said, carried, stays, "")
+    of_first = pc.binary_join_element_wise("exact copy of ", rows.ids.text(first), ": ", said, ", ", near, "")
     others = pa.array(np.where(counts == 1, " other document", " other documents").astype(str))
     number = pc.cast(pa.array(counts), pa.string())
     goes = pa.array(np.where(decisions.kept, "", "; goes, too: keep is none").astype(str))

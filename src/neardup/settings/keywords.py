@@ -28,6 +28,7 @@ class SettingKeywords(TypedDict, total=False):
     measure: str
     matching: str
     threshold: float | str
+    copies: str
     recall: float | str
     memory: float | str
     audit: int

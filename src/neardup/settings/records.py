@@ -243,6 +243,14 @@ class SearchSettings:
         "Smallest value of the measure for a pair; a pair exactly at the threshold is found.",
         panel=rules.COMPARED,
     )
+    copies: str = rules.setting(
+        "words",
+        rules.one_of("words", "identical"),
+        "Rows that are exact copies, one document. words: the same words in the same order; identical: the same "
+        "characters but for white space and Unicode normal form, so that rows with the same words and other "
+        "characters, such as a sign, are near copies with similarity 1.",
+        panel=rules.COMPARED,
+    )
     recall: float = rules.setting(
         0.99,
         rules.Rule(

@@ -23,7 +23,7 @@ from neardup.settings.rules import features_of
 from neardup.sketch.cleaning import cleaned, some_cleaned, text_batch
 from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema
 from neardup.text.keys import PUBLIC
-from neardup.text.unicode import unicode_tables
+from neardup.text.unicode import canonical_tables, unicode_tables
 from neardup.text.units import read
 
 SEED = 0x6E65_6172_6475_7031
@@ -128,6 +128,19 @@ def sign_with_sets(
     units, invalid = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
     hashes, ends = kernels.keys_and_sets(batch, unicode_tables(), form, counting, (units, keys, invalid))
     return units, invalid, ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)))
+
+
+def character_hashes(texts: pa.Array, key: Key) -> UInt64s:
+    """Return a hash of the characters of each text, uint64[n], by a ``key`` with tokens.
+
+    Equal for texts that differ at most in runs of white space and in Unicode's canonical normal form. Releases the
+    GIL while it computes.
+    """
+    from neardup.kernels.text import characters  # imported late: a comparison of two texts needs none
+
+    hashes = np.empty(len(texts), np.uint64)
+    characters.character_hashes(text_batch(texts), canonical_tables(), key, hashes)
+    return hashes
 
 
 def simhash_rows(texts: pa.Array, features: str, out: UInt64s) -> None:

@@ -179,7 +179,8 @@ def _tables(frame: DataFrame, copies: DataFrame, pairs: DataFrame, parts: Famili
     )
     marked = members.join(parts.hub.selectExpr("row", f"{HUB} as h"), "row", "left")
     marked = marked.join(parts.closed.selectExpr("row", f"{CLOSED} as c"), "row", "left")
-    rows = marked.join(frame.select("row", "units", "bytes", "id", "shingles"), "row").selectExpr(
+    of_frame = frame.select("row", "units", "bytes", "id", "shingles", "key_a", "characters")
+    rows = marked.join(of_frame, "row").selectExpr(
         "part",
         f"{ROW} as kind",
         "row as x",
@@ -187,6 +188,8 @@ def _tables(frame: DataFrame, copies: DataFrame, pairs: DataFrame, parts: Famili
         "units as n1",
         "bytes as n2",
         "cast(coalesce(h, 0) + coalesce(c, 0) as long) as n3",
+        "key_a as words",
+        "characters",
         "id",
         "if(row = first, shingles, null) as shingles",
     )
@@ -198,6 +201,8 @@ def _tables(frame: DataFrame, copies: DataFrame, pairs: DataFrame, parts: Famili
         "shared as n1",
         "size_a as n2",
         "size_b as n3",
+        "cast(null as long) as words",
+        "cast(null as long) as characters",
         f"cast(null as {of_id}) as id",
         "cast(null as binary) as shingles",
     )

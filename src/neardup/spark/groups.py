@@ -20,6 +20,7 @@ from neardup.join.corpus import Corpus
 from neardup.join.criterion import EVERYONE
 from neardup.join.pairs import PairRoom, Pairs
 from neardup.join.prefix_join import joined
+from neardup.join.rows import Alike, first_of_equal
 from neardup.join.search import ExactJoin, FoundPairs
 from neardup.join.shingle_store import DocumentSets, FeatureStores
 from neardup.join.verification import verify
@@ -28,7 +29,7 @@ from neardup.measures import MEASURES
 from neardup.run.pipeline import Meter, Pipeline, Stage
 from neardup.run.stages import groups
 from neardup.run.stages.records import MemberTable, ShinglePairs
-from neardup.run.tables import copy_table, pair_table
+from neardup.run.tables import CopyDifferences, copy_table, pair_table
 from neardup.runtime import Silent
 from neardup.settings import RECORDS, SearchSettings, Settings
 from neardup.spark.job import Batches, sets_in, whole, whole_runs
@@ -41,20 +42,26 @@ if TYPE_CHECKING:
 ROW, PAIR = 0, 1
 HUB, CLOSED = 1, 2
 """Marks of a row: its document is joined exactly; all pairs of its family are compared."""
-INPUT = "part long, kind int, x long, y long, n1 long, n2 long, n3 long, id {id}, shingles binary"
-"""A row: its number, the first row of its text, units, bytes, marks, id, set. A pair: a, b, shared, sizes."""
+INPUT = (
+    "part long, kind int, x long, y long, n1 long, n2 long, n3 long, words long, characters long, id {id}, "
+    "shingles binary"
+)
+"""A row: its number, the first row of its document, units, bytes, marks, hashes of its words and characters, id,
+set. A pair: a, b, shared, sizes."""
 
 GROUPS = {
     "id": "{id}",
     "group": "{id}",
     "representative": "boolean",
     "similarity": "double",
+    "identical": "boolean",
     "kept": "boolean",
     "reason": "string",
     "shingles": "long",
     "lost_shingles": "long",
     "size": "long",
 }
+COPIES = {"id": "{id}", "copy_of": "{id}", "identical_to": "{id}", "difference": "string"}
 _TYPES = {"boolean": pa.bool_(), "double": pa.float64(), "string": pa.string(), "long": pa.int64()}
 _ENOUGH = 1 << 26
 """Bytes of components that a task decides at a time."""
@@ -69,7 +76,7 @@ def tables_of(measure: str, against: bool) -> dict[str, dict[str, str]]:
     if against:
         pairs["a_in_reference"] = "boolean"
     groups = {**GROUPS, OLD_LEADS: "boolean"} if against else GROUPS
-    return {"groups": groups, "pairs": pairs, "copies": {"id": "{id}", "copy_of": "{id}"}}
+    return {"groups": groups, "pairs": pairs, "copies": COPIES}
 
 
 def schema_of(measure: str, against: bool, of_id: str) -> str:
@@ -93,7 +100,8 @@ def decide(settings: Settings, key: Broadcast[Key], first_new: int, batches: Bat
     tables = tables_of(search.measure, first_new > 0)
     for table in whole_runs(batches, "part", _ENOUGH):
         rows, part, stores = _part_of(table, settings, key.value, first_new)
-        given = [rows, part, stores, EVERYONE, PairRoom(), Meter(Silent()), *records]
+        # the texts are not read again: reasons name no difference of characters
+        given = [rows, part, stores, EVERYONE, PairRoom(), Meter(Silent()), CopyDifferences(), *records]
         (outcome,) = Pipeline.of(STAGES, given, [ComponentTables]).run(*given)
         for name, rows_of_table in outcome.by_name.items():
             if rows_of_table.num_rows:
@@ -155,7 +163,9 @@ def _part_of(
     first = int(np.searchsorted(number, first_new))
     rank = keep_rank(settings.keep.keep, units, first, {})
     ids = Ids((one_array(rows["id"]),))
-    judged = JudgedRows(copy_of, unique, first, rank, whole(rows, "n2"), ids)
+    words = first_of_equal(whole(rows, "words"))
+    alike = Alike(words, first_of_equal(whole(rows, "characters"), words))
+    judged = JudgedRows(copy_of, alike, unique, first, rank, whole(rows, "n2"), ids)
     edges, family = verified_table(*ends, *counts), whole(rows, "part")[unique]
     return judged, Component(np.flatnonzero(marked & HUB), (marked & CLOSED) > 0, edges, family, sets), stores
 
@@ -190,11 +200,16 @@ def hub_index(part: Component, judged: JudgedRows, stores: FeatureStores, rules:
 
 
 def component_tables(
-    judged: JudgedRows, grouped: Grouped, shingles: ShinglePairs, members: MemberTable, search: SearchSettings
+    judged: JudgedRows,
+    grouped: Grouped,
+    shingles: ShinglePairs,
+    members: MemberTable,
+    differences: CopyDifferences,
+    search: SearchSettings,
 ) -> ComponentTables:
     """Make the tables of pairs and copies."""
     pairs = pair_table(grouped.pairs.table(), shingles.pairs, judged, search.measure)
-    return ComponentTables({"groups": members.table, "pairs": pairs, "copies": copy_table(judged)})
+    return ComponentTables({"groups": members.table, "pairs": pairs, "copies": copy_table(judged, differences)})
 
 
 STAGES = (

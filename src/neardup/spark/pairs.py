@@ -33,7 +33,7 @@ from neardup.kernels.sorting import equal_groups
 from neardup.kernels.text.hashing import Key
 from neardup.lsh.bands import Plan
 from neardup.settings.settings import TextSettings
-from neardup.sketch.documents import shingle_sets, sign
+from neardup.sketch.documents import character_hashes, shingle_sets, sign
 from neardup.spark.components import EDGES
 from neardup.spark.job import (
     Batches,
@@ -64,12 +64,15 @@ _TEXT_BYTES = 1 << 25
 
 
 def fingerprints(rows: DataFrame, job: SparkJob, by_bands: bool) -> DataFrame:
-    """(row, id, units, bytes, key_a, key_b, bands, shingles) of ``rows`` (row, id, text); kept.
+    """(row, id, units, bytes, key_a, key_b, characters, bands, shingles) of ``rows`` (row, id, text); kept.
 
     ``bands`` are the keys of the bands, and empty for an exact join. ``shingles`` is the keyed shingle set.
     """
     of_id = rows.schema["id"].dataType.simpleString()
-    schema = f"row long, id {of_id}, units long, bytes long, key_a long, key_b long, bands binary, shingles binary"
+    schema = (
+        f"row long, id {of_id}, units long, bytes long, key_a long, key_b long, characters long, bands binary, "
+        "shingles binary"
+    )
     work = partial(_fingerprint, job.settings, job.plan if by_bands else None, job.key)
     return job.keep(rows.mapInArrow(work, schema), "fingerprints")
 
@@ -99,6 +102,7 @@ def _fingerprinted(batch: pa.RecordBatch, settings: TextSettings, plan: Plan | N
         bytes=pc.fill_null(pc.binary_length(texts), 0).cast(pa.int64()),
         key_a=signed(keys[:, 0].copy()),
         key_b=signed(keys[:, 1].copy()),
+        characters=signed(character_hashes(texts, key)),
         bands=binary(bands.reshape(-1), np.arange(n + 1) * bands.shape[1]),
         shingles=binary(sets.hashes, sets.offsets),
     )
@@ -109,10 +113,9 @@ def copies_of(frame: DataFrame, job: SparkJob) -> DataFrame:
     from pyspark.sql import functions
 
     alike = frame if job.settings.keep.empty == "one" else frame.where("units > 0")
-    firsts = alike.groupBy("key_a", "key_b").agg(
-        functions.expr("min(row) as first"), functions.expr("count(*) as n")
-    )
-    joined = alike.select("row", "units", "key_a", "key_b").join(firsts.where("n > 1"), ["key_a", "key_b"])
+    same = ["key_a", "key_b", *["characters"] * (job.settings.search.copies == "identical")]
+    firsts = alike.groupBy(*same).agg(functions.expr("min(row) as first"), functions.expr("count(*) as n"))
+    joined = alike.select("row", "units", *same).join(firsts.where("n > 1"), same)
     return job.keep(joined.where("row > first").select("row", "first", "units"), "copies")
 
 

@@ -127,6 +127,11 @@ def sealed(keys: UInt64s, key: Key) -> UInt64s:
     return siphash(keys, np.frombuffer(digest.digest(), "<u8"))
 
 
+def sealed_hashes(hashes: UInt64s, key: Key) -> UInt64s:
+    """Return the first words of the seals of hashes, uint64[n], that were made under ``key``."""
+    return sealed(np.column_stack((hashes, hashes)), key)[:, 0].copy()
+
+
 def siphash(words: UInt64s, key: UInt64s) -> UInt64s:
     """Return SipHash-2-4 with 128 bits, uint64[n, 2], of n messages of 16 bytes: ``words`` (uint64[n, 2])."""
     low, high = (np.uint64(int(part)) for part in key)

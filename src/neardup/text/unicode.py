@@ -56,6 +56,17 @@ def unicode_tables() -> UnicodeTables:
     return UnicodeTables(*arrays)
 
 
+@cache
+def canonical_tables() -> UnicodeTables:
+    """Return the tables of the normal form NFC alone, which changes neither case nor form.
+
+    A code point that is never in NFC is MAPPED to its canonical decomposition; of the other flags the records have
+    WHITE_SPACE.
+    """
+    with np.load(TABLE_FILE, allow_pickle=False) as stored:
+        return UnicodeTables(*(np.ascontiguousarray(stored[f"nfc_{name}"]) for name in UnicodeTables._fields))
+
+
 Codepoints = NDArray[np.uint32]
 
 

@@ -23,7 +23,7 @@ BELOW_60 = st.integers(0, (1 << 60) - 1)
 @njit
 def of_bytes(data, index):  # type: ignore[no-untyped-def]
     masks = bits.word_mask(data, index), bits.low_line_mask(data, index), bits.high_mask(data, index)
-    return bits.load64(data, index), *masks
+    return bits.load64(data, index), *masks, bits.white_mask(data, index), bits.odd_mask(data, index)
 
 
 @njit
@@ -50,8 +50,8 @@ def counted_bits(counts, words, index):  # type: ignore[no-untyped-def]
 def test_bytes(data: bytes, draw: st.DataObject) -> None:
     index = draw.draw(st.integers(0, len(data) - 64))
     array = np.frombuffer(data, np.uint8)
-    masks = (plain_bits.word_mask, plain_bits.low_line_mask, plain_bits.high_mask)
-    plain = tuple(of(array, index) for of in (plain_bits.load64, *masks))
+    names = ("load64", "word_mask", "low_line_mask", "high_mask", "white_mask", "odd_mask")
+    plain = tuple(getattr(plain_bits, name)(array, index) for name in names)
     assert plain == of_bytes(array, index)
     with pytest.raises(IndexError):
         plain_bits.word_mask(array, len(data) - 63)

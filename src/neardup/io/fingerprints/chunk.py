@@ -20,6 +20,7 @@ _TYPES: dict[str, pa.DataType] = {
     "units": pa.int64(),  # tokens, or characters
     "bytes": pa.int64(),  # of its text
     "key": pa.list_(pa.uint64(), 2),  # of its stream, its attachments and its relations: equal for exact copies
+    "characters": pa.uint64(),  # a hash: of exact copies, those with the same one are identical
     "within": pa.uint64(),  # hashes of the values that relations name, if they do
     "across": pa.uint64(),
     "remaining": pa.int64(),  # the units that count, if the settings leave out text
@@ -61,14 +62,14 @@ def by_slot(chunk: ReadChunk) -> list[pa.Array]:
 
 def from_slots(saved: pa.RecordBatch, slots: int) -> dict[str, Values]:
     """Return the sketches of which ``by_slot`` has made columns, the first ``slots`` those of signatures."""
-    found: dict[str, Values] = {}
+    by_name: dict[str, Values] = {}
     several = (saved.columns[:slots], saved.columns[slots:])
     for (name, kind), columns in zip(SKETCHES.items(), several, strict=True):
         values = np.empty((saved.num_rows, len(columns)), kind.to_pandas_dtype())
         for place, column in enumerate(columns):
             values[:, place] = column.to_numpy(zero_copy_only=False)
-        found[name] = values
-    return found
+        by_name[name] = values
+    return by_name
 
 
 class ChunkFacts(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):

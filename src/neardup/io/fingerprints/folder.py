@@ -38,7 +38,7 @@ from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s, one_array
 from neardup.text.unicode import UNICODE_VERSION
 
-FORMAT = 2
+FORMAT = 3
 """Version of the layout of the folder."""
 MANIFEST = "fingerprints.json"
 ROWS, SKETCHES, CHUNKS, COLUMNS = "rows.arrow", "sketches.arrow", "chunks.jsonl", "columns.arrow"

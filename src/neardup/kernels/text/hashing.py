@@ -92,6 +92,23 @@ def is_ascii(data, start, end):
 
 
 @njit(cache=True, nogil=True)
+def write_edges(mask, carry, begin, edges, n):
+    """Write where the runs of bits in ``mask`` (uint64) begin and end to ``edges[n:]``: (new n, its last bit).
+
+    Bit 0 is at the place ``begin``; ``carry`` is the bit before it.
+    """
+    change = mask ^ ((mask << _ONE) | carry)
+    count = bit_count(change)
+    for block in range(0, 64, 8):
+        if block >= count:
+            break
+        for k in range(block, block + 8):
+            edges[n + k] = begin + trailing_zeros(change)
+            change &= change - _ONE
+    return n + count, mask >> _63
+
+
+@njit(cache=True, nogil=True)
 def token_edges(data, start, end, edges):
     """Write the start and end of each token of ``data[start:end]`` to ``edges``; return the number of tokens.
 
@@ -106,16 +123,7 @@ def token_edges(data, start, end, edges):
         low_lines |= low_line_mask(data, at)
         if end - at < 64:
             mask &= (_ONE << np.uint64(end - at)) - _ONE
-        change = mask ^ ((mask << _ONE) | carry)
-        carry = mask >> _63
-        count = bit_count(change)
-        for block in range(0, 64, 8):
-            if block >= count:
-                break
-            for k in range(block, block + 8):
-                edges[n + k] = at + trailing_zeros(change)
-                change &= change - _ONE
-        n += count
+        n, carry = write_edges(mask, carry, at, edges, n)
         at += 64
     if n & 1:
         edges[n] = end
@@ -333,7 +341,7 @@ def stream_of_tokens(data, edges, n, fold, key, out, hashed):
 
 
 @njit(cache=True, nogil=True)
-def _powers(point):
+def powers61(point):
     """Return (p, p², p³, p⁴) modulo the prime."""
     square = multiply61(point, point)
     return point, square, multiply61(square, point), multiply61(square, square)
@@ -341,7 +349,7 @@ def _powers(point):
 
 @njit(cache=True, nogil=True)
 def _both_powers(points):
-    return _powers(points[0]), _powers(points[1])
+    return powers61(points[0]), powers61(points[1])
 
 
 @njit(cache=True, nogil=True)

@@ -77,7 +77,7 @@ def decode_rare(data, i, end):
 
 
 @njit(cache=True, nogil=True)
-def _quick_check(rec, last):
+def quick_check(rec, last):
     """Return (ccc, whether NFC is in doubt) for a record after a character of combining class ``last``."""
     if rec & CHECK == 0:
         return np.int64(0), False
@@ -94,7 +94,7 @@ def _spread(rec, tables, out, n, last):
         code_point = np.int64(tables.pool[k])
         out[n] = code_point
         n += 1
-        last, odd = _quick_check(record(code_point, tables), last)
+        last, odd = quick_check(record(code_point, tables), last)
         doubt |= odd
     return n, last, doubt
 
@@ -151,7 +151,7 @@ def _fold(data, i, end, tables, out, n, last):
                 rec = record(code_point, tables)
             out[n] = code_point
             n += 1
-            last, odd = _quick_check(rec, last)
+            last, odd = quick_check(rec, last)
             doubt |= odd
         i += taken
     return i, n, n_invalid, last, doubt
@@ -193,12 +193,12 @@ def nfc(codepoints, n, tables):
     while i < n:
         stop = i + 1
         last = np.int64(0)
-        last, doubt = _quick_check(record(np.int64(codepoints[i]), tables), last)
+        last, doubt = quick_check(record(np.int64(codepoints[i]), tables), last)
         while stop < n:
             rec = record(np.int64(codepoints[stop]), tables)
             if rec & CHECK == 0:
                 break
-            last, odd = _quick_check(rec, last)
+            last, odd = quick_check(rec, last)
             doubt |= odd
             stop += 1
         first = size

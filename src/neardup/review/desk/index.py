@@ -23,13 +23,15 @@ class ResultDocuments:
     """The rows of the table of ranks: documents in pairs and copies, numbered from 0 in the order of the input.
 
     ``rows`` (int64[n]) are their rows in the run, ascending: the keys of their pages. ``first`` is the number of
-    the first document with the same text, ``bytes`` the size of the text.
+    the first document with the same words, ``identical`` is equal for documents with the same characters, and
+    ``bytes`` is the size of the text.
     """
 
     def __init__(self, ranks: pa.Table) -> None:
         self.table = ranks.sort_by("row") if ranks.num_rows else ranks
         self.rows: Int64s = column(self.table, "row")
         self.first: Int64s = np.searchsorted(self.rows, column(self.table, "first"))
+        self.identical: Int64s = column(self.table, "identical")
         self.bytes: Int64s = column(self.table, "bytes")
         self.in_reference: Bools = self.table["reference"].to_numpy().astype(np.bool_)
         self._ids: pa.Array = pa.concat_arrays(self.table["id"].chunks) if len(self.rows) else pa.array([])
@@ -196,7 +198,7 @@ class ResultIndex:
     """Groups are numbered in the order of the result, members in the order of groups, representative first.
 
     ``members`` are document numbers; members of group g are those from ``offsets[g]`` to ``offsets[g + 1]``.
-    ``near`` marks the members to judge: neither the representative nor a copy of a member before them.
+    ``near`` marks the members to judge: neither the representative nor identical to a member before them.
     """
 
     def __init__(self, result: ResultRecord) -> None:
@@ -249,9 +251,9 @@ class ResultIndex:
         self.kinds = self.pairs.kinds_of(self.members, self.heads[self.group])
 
     def _near(self) -> Bools:
-        """Return which members are neither the representative nor an exact copy of a member before them."""
-        text = self.documents.first[self.members]
-        key = self.group * (len(self.documents) + 1) + text
+        """Return which members are neither the representative nor identical to a member before them."""
+        characters = self.documents.identical[self.members]
+        key = self.group * (int(characters.max(initial=0)) + 1) + characters
         _, first = np.unique(key, return_index=True)
         near = np.zeros(len(key), np.bool_)
         near[first] = True

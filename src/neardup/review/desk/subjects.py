@@ -397,10 +397,13 @@ class CollectionSubject:
         types = (pa.string(), pa.string(), pa.bool_(), pa.float64(), pa.bool_(), pa.string())
         rows = sorted(first)
         documents = [self._documents[row] for row in rows]
+        of_first = pa.array([first[row] for row in rows], pa.int64())
         ranks = {
             "id": pa.array([document.id for document in documents], pa.string()),
             "row": pa.array(rows, pa.int64()),
-            "first": pa.array([first[row] for row in rows], pa.int64()),
+            "first": of_first,
+            "words": of_first,
+            "identical": of_first,  # copies in a collection have the same bytes
             "rank": pa.array(range(len(rows)), pa.int64()),
             "reference": pa.array(np.zeros(len(rows), np.bool_)),
             "bytes": pa.array([document.bytes for document in documents], pa.int64()),

@@ -30,7 +30,7 @@ from neardup.io.readers.places import places_of
 from neardup.io.readers.sources import Source, refuse_stdin
 from neardup.io.writers import access_of, common_access
 from neardup.join.corpus import Corpus
-from neardup.join.first_pass import read_chunks
+from neardup.join.first_pass import read_chunks, under_seal
 from neardup.kernels.text.hashing import Key
 from neardup.lsh.bands import nearest_plan
 from neardup.run.asked_columns import asked_columns, parts_of
@@ -42,7 +42,7 @@ from neardup.run.stages.result import Outcome
 from neardup.runtime import Progress, Silent
 from neardup.settings import FIELDS, Keep, Relations, SettingKeywords, Settings
 from neardup.sketch.documents import simhash_words
-from neardup.text.keys import key_of, new_secret, sealed
+from neardup.text.keys import key_of, new_secret
 
 _OF_FINGERPRINTS = ("shingles", "cleaning", "sketch", "relations", "reading")
 _MADE_BY = ("bits", "features")
@@ -305,8 +305,8 @@ def save_fingerprints(
 
 
 def saved_form(read: ReadChunk, key: Key) -> ReadChunk:
-    """Return the fingerprints of a chunk as they are saved: with seals in place of stream keys."""
-    return read.with_columns({"key": sealed(read.keys, key)})
+    """Return the fingerprints of a chunk as they are saved: with seals in place of keyed hashes of texts."""
+    return read.with_columns(under_seal({"key": read.keys, "characters": read.numbers("characters")}, key))
 
 
 def complete(target: FingerprintFolder, documents: Documents, columns: Chosen, settings: Settings) -> None:

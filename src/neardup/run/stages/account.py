@@ -281,9 +281,12 @@ def _counts(run: Run) -> accounts.RunCounts:
     rows, first = run.rows, run.rows.first_new
     # the pairs that a join by common text looks at depend on the hashes, and differ from run to run
     candidates = run.search.candidates
+    numbers = np.arange(first, len(rows))
+    copies = rows.copy_of[first:] != numbers
     return accounts.RunCounts(
         **_read(run, rows.units[first:], rows.met),
-        exact_copies=int((rows.copy_of[first:] != np.arange(first, len(rows))).sum()),
+        exact_copies=int(copies.sum()),
+        identical_copies=int((copies & (rows.alike.characters[first:] != numbers)).sum()),
         not_judged=run.tables.not_judged.num_rows,
         different=len(rows.unique),
         candidates=candidates,

@@ -17,12 +17,13 @@ from neardup.join.shingle_store import FeatureStores
 from neardup.join.verification import verify
 from neardup.measures import MEASURES, Measure
 from neardup.run.exclusions import dropped_rows
+from neardup.run.kinds import first_differences
 from neardup.run.lost_text import with_lost_columns
 from neardup.run.pipeline import Condition, Meter, Stage
 from neardup.run.recall import Audit
 from neardup.run.review_decisions import Applied, ReviewedResult, alike_by, applied, leaders_at, settled
 from neardup.run.stages.records import HeadPairs, LeaderPairs, LookedAt, MemberTable, Purpose, ShinglePairs
-from neardup.run.tables import Represented, group_table, represented
+from neardup.run.tables import CopyDifferences, Represented, group_table, represented
 from neardup.runtime import release_memory
 from neardup.settings import GroupSettings, Keep, SearchSettings, Shingles, Work
 from neardup.settings.rules import KEEP_NONE
@@ -202,9 +203,21 @@ def audited_rows(judged: JudgedRows, looked_at: LookedAt | None, audit: Audit) -
     return LookedAt(missed if looked_at is None else np.concatenate((looked_at.rows, missed)))
 
 
+def copy_differences(rows: Rows, judged: JudgedRows, work: Work, meter: Meter) -> CopyDifferences:
+    """Read exact copies of the same words again that are not identical, for their first difference."""
+    copies = judged.new_copies
+    first, characters = judged.copy_of[copies], judged.alike.characters
+    copies = copies[characters[copies] != characters[first]]
+    if not len(copies):
+        return CopyDifferences()
+    with meter.stage("copies", len(copies), "documents"):
+        return CopyDifferences(first_differences(copies, judged.copy_of[copies], rows, work.threads))
+
+
 def member_table(
     judged: JudgedRows,
     decisions: Decisions,
+    differences: CopyDifferences,
     represented: Represented | None,
     search: SearchSettings,
     keep: Keep,
@@ -213,7 +226,7 @@ def member_table(
     """Make the table of groups."""
     release_memory()
     with meter.stage("tables", None, "rows"):
-        members = group_table(decisions, judged, search, keep.held, represented)
+        members = group_table(decisions, judged, differences, search, keep.held, represented)
         return MemberTable(with_lost_columns(members, decisions))
 
 

@@ -23,7 +23,7 @@ from neardup.run.review_decisions import Applied, with_decided
 from neardup.run.stages import records
 from neardup.run.stages.account import Run, account
 from neardup.run.stages.groups import on_shingles
-from neardup.run.tables import copy_table, pair_table, rank_table
+from neardup.run.tables import CopyDifferences, copy_table, pair_table, rank_table
 from neardup.runtime import Silent
 from neardup.settings import GroupSettings, Keep, SearchSettings, Work
 from neardup.tables import column
@@ -53,6 +53,7 @@ def row_tables(
     judged: JudgedRows,
     groups: Grouped,
     decisions: Decisions,
+    differences: CopyDifferences,
     looked_at: records.LookedAt | None,
     keep: Keep,
     meter: Meter,
@@ -60,7 +61,7 @@ def row_tables(
     """Make the tables of copies, ranks and documents that were not judged."""
     with meter.stage("tables", None, "rows"):
         return records.RowTables(
-            copy_table(judged),
+            copy_table(judged, differences),
             rank_table(judged, groups.pairs, None if looked_at is None else looked_at.rows),
             not_judged_table(rows, decisions.dropped, judged.ids, keep.empty),
         )
