@@ -90,7 +90,7 @@ def test_six_measures_come_with_a_sentence_each() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "note"),
     [
-        ("same text", "same text", "A and B are the same text, character by character."),
+        ("same text", "same text", "The texts of A and B are the same, character by character."),
         ("same text", "Same, text", "A and B have the same tokens in the same order, but not the same"),
         ("", "a text", "A has no token: it is like no other text."),
         ("a text", "...", "B has no token: it is like no other text."),

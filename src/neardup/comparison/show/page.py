@@ -137,7 +137,7 @@ class ComparisonBody:
             yield "Base text", wording.base_sentence(record)
         if record.leaves_out:
             yield "Left out", wording.left_out_sentence(record)
-        yield "Differences", wording.differences_sentence(self._alignment)
+        yield "Differences", wording.differences_sentence(self._alignment, record.not_compared)
         if characters := wording.characters_sentence(self._alignment):
             yield "Characters", f"{characters} (in equal {wording.unit_of(record)}s)"
         read_as = f"shingles of {counted(settings['length'], wording.unit_of(record))}, "

@@ -107,7 +107,7 @@ def as_text(
 def facts_of(record: ComparisonRecord, width: int, every: bool) -> Iterator[str]:
     """Yield the amount of common text, the number of differences and any warnings; then the measures."""
     facts = [("kind", record.difference), ("in common", wording.common_sentence(record))]
-    facts.append(("differences", wording.differences_sentence(record.alignment)))
+    facts.append(("differences", wording.differences_sentence(record.alignment, record.not_compared)))
     characters = wording.characters_sentence(record.alignment)
     facts += [("characters", f"{characters} (in equal {wording.unit_of(record)}s)")] * bool(characters)
     facts += [("base text", wording.base_sentence(record))] * record.ignores

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from neardup.tables import Int64s
 
 
-EQUAL_TEXTS = "A and B are the same text, character by character."
+EQUAL_TEXTS = "The texts of A and B are the same, character by character."
 EQUAL_BUT_SPACE = "A and B have the same characters; line ends, white space or Unicode normal form differ."
 EQUAL_TOKENS = "A and B have the same {}s in the same order, but not the same characters: {}."
 EQUAL_BUT_LEFT_OUT = "The {}s that count are the same in the same order; of the characters between them: {}."
@@ -140,8 +140,11 @@ def unit_of(record: ComparisonRecord) -> str:
     return "token" if record.settings["unit"] == "word" else "character"
 
 
-def differences_sentence(alignment: Alignment) -> str:
-    """Return the number of rows that differ, by kind; moved text counts at its old place and at its new one."""
+def differences_sentence(alignment: Alignment, not_compared: Sequence[str] = ()) -> str:
+    """Return the number of rows that differ, by kind; moved text counts at its old place and at its new one.
+
+    If other parts of the documents differ (``not_compared``), "none" is said of the texts.
+    """
     counts = {
         "changed": alignment.kinds["changed"],
         "in characters alone": alignment.kinds["characters"],
@@ -150,7 +153,11 @@ def differences_sentence(alignment: Alignment) -> str:
         "halves of moved text": alignment.kinds["moved_a"] + alignment.kinds["moved_b"],
     }
     parts = [f"{number(count)} {words}" for words, count in counts.items() if count]
-    return f"{number(sum(counts.values()))}: {', '.join(parts)}" if parts else "none"
+    return (
+        f"{number(sum(counts.values()))}: {', '.join(parts)}"
+        if parts
+        else f"none{' in the texts' * bool(not_compared)}"
+    )
 
 
 def characters_sentence(alignment: Alignment, *, counted_alone: bool = True) -> str:
