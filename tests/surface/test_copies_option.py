@@ -112,3 +112,17 @@ def test_parts_on_several_machines_have_the_classes_of_one_run(
     for table in ("copies", "pairs"):
         merged, whole = (pq.read_table(f"{folder}/{table}.parquet") for folder in ("merged", "whole"))
         assert merged.equals(whole), table
+
+
+def test_a_merge_says_the_classes_where_the_texts_are_gone(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, some in (("a", ROWS[:1]), ("b", ROWS[1:3])):
+        write_rows(tmp_path / f"{name}.jsonl", some)
+        assert run("fingerprint", f"{name}.jsonl", "-o", f"FP/{name}", "--sketch", "simhash").status == 0
+    (tmp_path / "b.jsonl").unlink()
+    assert run("merge", "FP", "-o", "merged").status == 0
+    reasons = {row["id"]: row["reason"] for row in pq.read_table("merged/groups.parquet").to_pylist()}
+    assert reasons["lines"] == IDENTICAL
+    assert reasons["minus"].endswith("same words, other characters")

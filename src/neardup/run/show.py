@@ -70,11 +70,13 @@ def summary(run: RunAccount) -> list[Line]:
 
 def exact_copies(counts: RunCounts) -> str:
     """Return the number of exact copies, and of both classes if there are some."""
-    if not counts.exact_copies:
-        return "0"
+    return f"{number(counts.exact_copies)} ({classes_of_copies(counts)})" if counts.exact_copies else "0"
+
+
+def classes_of_copies(counts: RunCounts) -> str:
+    """Return the numbers of the two classes of exact copies."""
     same_words = counts.exact_copies - counts.identical_copies
-    classes = f"{number(counts.identical_copies)} identical, {number(same_words)} with the same words"
-    return f"{number(counts.exact_copies)} ({classes})"
+    return f"{number(counts.identical_copies)} identical, {number(same_words)} with the same words"
 
 
 def _documents(counts: InputCounts) -> str:

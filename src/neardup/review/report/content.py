@@ -25,6 +25,7 @@ from neardup.review.report.lists import LISTED, GroupLists, PairLists, ReportDec
 from neardup.run import show
 from neardup.run.lost_text import LostText
 from neardup.run.places import differing_parts
+from neardup.run.show import classes_of_copies
 from neardup.run.stored_review import as_reviewed, page_state
 from neardup.runtime import installed_version
 from neardup.settings import FIELDS, as_compared
@@ -226,7 +227,7 @@ class ReportContent:
             ),
             Tile("groups", number(counts.groups), f"{counted(counts.pairs, 'pair')} of documents"),
             Tile("near copies", number(counts.near_copies), f"at {self.measure} {self.threshold:g} or above"),
-            Tile("exact copies", number(counts.exact_copies), "the same tokens in the same order"),
+            Tile("exact copies", number(counts.exact_copies), classes_of_copies(counts)),
             self._lost_tile(),
             Tile("recall", share(estimated), self._recall_in_words(estimated)),
             *self._undecided_tile(),
@@ -245,7 +246,9 @@ class ReportContent:
             return Tile("text lost", "unknown", "the result was made from stored pairs")
         unknown = f"; unknown for {number(total.unknown)}" if total.unknown else ""
         explanation = f"of the shingles of near copies; {counted(total.losing, 'document')} with a loss{unknown}"
-        return Tile("text lost", percent(total.lost, total.shingles), explanation)
+        if total.losing or total.unknown:
+            return Tile("text lost", percent(total.lost, total.shingles), explanation)
+        return Tile("text lost", *str(total).split(": ", 1)) if total.removed else Tile("text lost", "none", "")
 
     @property
     def unknown_stake(self) -> int:

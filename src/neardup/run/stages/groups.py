@@ -1,10 +1,12 @@
 """The stages from pairs to the fate of every row: groups, decisions of people, and the text that is lost."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.errors import InputError
 from neardup.group.decisions import Decisions, Heads, decisions_of, heads_of, leader_keys, settle
 from neardup.group.leaders import Grouped, GroupRules, group_found, merged, only_pairs
 from neardup.group.loss import Standing, standing, with_lost, with_passages
@@ -210,8 +212,10 @@ def copy_differences(rows: Rows, judged: JudgedRows, work: Work, meter: Meter) -
     copies = copies[characters[copies] != characters[first]]
     if not len(copies):
         return CopyDifferences()
-    with meter.stage("copies", len(copies), "documents"):
+    # fingerprints may outlive the files of their texts; the classes are known without them
+    with meter.stage("copies", len(copies), "documents"), suppress(InputError):
         return CopyDifferences(first_differences(copies, judged.copy_of[copies], rows, work.threads))
+    return CopyDifferences()
 
 
 def member_table(
