@@ -33,7 +33,7 @@ def test_near_documents_are_skipped(run: Run, first: Path, new: Path) -> None:
     assert (result.status, result.err) == (0, "")
     assert result.out.splitlines() == [
         f"1 document added; {first} holds 3",
-        "2 documents near a stored one (recall 0.99 or more), 2 not stored",
+        "2 documents near a stored one (recall 0.9900 or more), 2 not stored",
         "  b repeats a, 0.9793: rejected",
         "  c\\x1b[2J repeats a, 1.0000: rejected",
     ]
@@ -80,7 +80,7 @@ def test_groups_come_in_pages(run: Run, first: Path) -> None:
 
 def test_near_is_only_told_unless_more_is_asked_for(run: Run, first: Path, new: Path) -> None:
     result = run("add", first, new, "--near", "0.8")
-    assert has_parts(result.out, "2 documents", "recall 0.99 or more)\n")
+    assert has_parts(result.out, "2 documents", "recall 0.9900 or more)\n")
     assert "b repeats a, 0.9793: kept" in result.out
     assert has_parts(run("groups", first).out, "no groups", "--complete")
     assert "near" not in run("add", first, new, "--replace", "--json").out
@@ -124,7 +124,7 @@ def test_base_texts_count_in_no_document(run: Run, path: Path, tmp_path: Path) -
     letters = write_rows(tmp_path / "letters.jsonl", rows)
     result = run("add", path, letters, "--near", "0.5", "--on-near", "link")
     assert result.out.splitlines()[-2:] == [
-        "1 document near a stored one (recall 0.99 or more), 1 linked, 1 of base text alone, near nothing",
+        "1 document near a stored one (recall 0.9900 or more), 1 linked, 1 of base text alone, near nothing",
         "  b repeats a, 0.9000: linked, group 1",
     ]
     assert has_parts(run("info", path).out, "1 of these:", "no document")

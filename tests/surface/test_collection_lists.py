@@ -48,7 +48,7 @@ def test_documents_without_a_group_are_compared_afterwards(run: Run, path: Path)
     done = run("groups", path, "--complete", "--near", "80%")
     assert done.status == 0
     assert done.out.splitlines()[0] == (
-        "4 documents in no group compared: 2 near another one (recall 0.99 or more), 2 linked"
+        "4 documents in no group compared: 2 near another one (recall 0.9900 or more), 2 linked"
     )
     [group] = json.loads(run("groups", path, "--json").out)["groups"]
     assert sorted(member["id"] for member in group["members"]) == ["a", "b", "d\n\x1b[31m"]

@@ -129,7 +129,7 @@ def test_a_day_by_keyboard(page: Any, desk: Desk, folder: Path, run: Run, tmp_pa
     page.wait_for_url("**/pairs/**")
     first = page.url
     keys.press("F7")
-    said(page, "Difference 1 of 1, changed")
+    said(page, "Difference 1 of 2, changed")
     decided = press(page, desk, "2")
     assert (decided.by, decided.changes) == ("Ann", 1)
     undo = page.locator("#undo .what")  # one line, however long the names are

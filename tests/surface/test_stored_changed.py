@@ -20,6 +20,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, NeardupError
+from neardup.tables import FORMAT_VERSION
 from support.full_run import FULL
 from support.messages import has_parts
 from support.sealed import seal
@@ -243,8 +244,8 @@ def test_numbers_that_json_has_not(copied: Callable[[], Path]) -> None:
 def test_another_format_is_another_format(copied: Callable[[], Path]) -> None:
     folder = copied()
     run = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps({**run, "format": 2}))
-    with pytest.raises(FormatError, match="has format 2, written by neardup"):
+    (folder / "run.json").write_text(json.dumps({**run, "format": FORMAT_VERSION + 1}))
+    with pytest.raises(FormatError, match=f"has format {FORMAT_VERSION + 1}, written by neardup"):
         nd.load(folder)
 
 

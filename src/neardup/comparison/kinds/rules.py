@@ -221,7 +221,8 @@ def sentence(kind: Kind) -> str:
 def by_kind(characters: Mapping[int, int]) -> str:
     """Return the number of differences of each kind of characters, the weightiest first.
 
-    >>> by_kind(Counter([SIGN, CASE, CASE]))
+    >>> from neardup.text.characters import CASE, SIGN
+    >>> by_kind({SIGN: 1, CASE: 2})
     'sign or operator 1, case 2'
     """
     order = sorted((kind for kind, count in characters.items() if count), reverse=True)
