@@ -317,7 +317,7 @@ def test_copies_empty_and_short_documents() -> None:
     ]
     assert groups_of(nd.find(texts, sketch="simhash", distance=10)) == {5: {1, 3, 5}, 6: {6, 7}}
     found = nd.find(texts, sketch="simhash", distance=10, empty="one")
-    assert found.copies.to_pylist() == [
+    assert found.copies.select(["id", "copy_of"]).to_pylist() == [
         {"id": 2, "copy_of": 0},
         {"id": 3, "copy_of": 1},
         {"id": 4, "copy_of": 0},

@@ -54,6 +54,9 @@ def test_every_word_of_the_options_is_in_the_help_and_no_line_is_too_long(comman
     assert max(map(len, text.partition("Examples:")[0].splitlines())) <= columns
 
 
+CLASSES = "exact copies: 0 identical, 1 with the same words"
+
+
 def test_the_help_lists_what_the_parser_takes() -> None:
     context = typer.Context(typer.main.get_command(app))
     for name in COMMANDS:
@@ -115,6 +118,7 @@ def test_inputs_without_a_command_show_their_largest_groups(
     assert lines[3].startswith("  copy   c  WORD0")
     assert all(len(line) <= 80 for line in lines)
     assert "4 documents: 1 group with 1 exact copy and 1 near copy; 2 (50.0 %) can go" in lines
+    assert CLASSES in lines
     assert lines[-1] == "Next: neardup dedup mails.jsonl -o mails-dedup"
     assert list(tmp_path.iterdir()) == [mails]
     strict = run("mails.jsonl", "--threshold", "1", "--text", "text")

@@ -282,7 +282,8 @@ def changed_tables(table: pa.Table, draw: random.Random) -> Iterator[tuple[str, 
         yield "backwards", table.take(list(range(n))[::-1])
         yield "the first twice", table.take([0, *range(n)])
         yield "all twice", pa.concat_tables([table, table])
-        for name in [name for name in table.column_names if name.startswith(("id", "group", "copy"))]:
+        named = ("id", "group", "copy")
+        for name in [each for each in table.column_names if each.startswith(named) and each != "identical"]:
             nobody = pa.array([10**6] * n, table.schema.field(name).type)
             yield f"{name} is nobody", table.set_column(table.column_names.index(name), name, nobody)
 
@@ -308,7 +309,9 @@ def test_texts_that_are_no_text(copied: Callable[[], Path]) -> None:
     folder = copied()
     groups = pq.read_table(folder / "groups.parquet")
     broken = pa.array([b"\xff\xfe"] * groups.num_rows, pa.binary()).view(pa.string())
-    pq.write_table(groups.set_column(5, "reason", broken), folder / "groups.parquet")
+    pq.write_table(
+        groups.set_column(groups.column_names.index("reason"), "reason", broken), folder / "groups.parquet"
+    )
     seal(folder)
     assert refused(folder, "reason")
 

@@ -403,6 +403,7 @@ _BELOW = 7
 
 def _shown(outcome: Outcome, most: int | None) -> Iterator[str]:
     """The largest groups, each with its first members, in about ``most`` lines, and a line about all."""
+    from neardup.run.show import classes_of_copies
     from neardup.run.stages.result import largest_groups
 
     account, shown, used = outcome.found.run, 0, 0
@@ -416,6 +417,8 @@ def _shown(outcome: Outcome, most: int | None) -> Iterator[str]:
     if more := account.counts.groups - shown:
         yield f"… and {display.counted(more, 'smaller group')}\n"
     yield output.line_about(account, "can go")
+    if account.counts.exact_copies:
+        yield f"exact copies: {classes_of_copies(account.counts)}"
     if account.counts.rejected:
         yield f"{display.counted(account.counts.rejected, 'row')} could not be read"
 
