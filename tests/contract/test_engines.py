@@ -35,7 +35,9 @@ pytestmark = [
 
 NOTICE = "the harbour office is closed on Friday because of the storm"
 COUNTS = ("read", "pairs", "groups", "kept", "removed")
-NOT_ON_SPARK = ("lost_units", "lost_passage")
+NOT_ON_SPARK = ("lost_units", "lost_passage", "difference")
+DIFFERENCE = re.compile("same words; .*” there")
+"""The first difference of an exact copy, for which a run on one machine reads its text again."""
 
 
 class Tables(NamedTuple):
@@ -79,6 +81,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 def rows_of(table: pa.Table) -> set[Any]:
     wanted = [name for name in table.column_names if name not in NOT_ON_SPARK]
+    if "reason" in wanted:
+        reasons = [DIFFERENCE.sub("same words, other characters", one) for one in table["reason"].to_pylist()]
+        table = table.set_column(table.column_names.index("reason"), "reason", pa.array(reasons, pa.string()))
     rows = [tuple(row.items()) for row in table.select(wanted).to_pylist()]
     assert len(set(rows)) == len(rows), "no row comes twice"
     return set(rows)

@@ -24,7 +24,7 @@ CASES = {
         {"method": "lsh", "threshold": 0.6, "groups": "components", "empty": "one", "lose": 0.2}, against=True
     ),
     "by the command": Case({"method": "exact", "measure": "containment", "keep": "first", "empty": "drop"}),
-    "killed": Case({"method": "lsh"}),
+    "killed": Case({"method": "lsh", "copies": "identical"}),
 }
 
 

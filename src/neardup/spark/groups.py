@@ -61,7 +61,7 @@ GROUPS = {
     "lost_shingles": "long",
     "size": "long",
 }
-COPIES = {"id": "{id}", "copy_of": "{id}", "identical_to": "{id}", "difference": "string"}
+COPIES = {"id": "{id}", "copy_of": "{id}", "identical_to": "{id}"}
 _TYPES = {"boolean": pa.bool_(), "double": pa.float64(), "string": pa.string(), "long": pa.int64()}
 _ENOUGH = 1 << 26
 """Bytes of components that a task decides at a time."""

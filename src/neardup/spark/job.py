@@ -116,7 +116,7 @@ class Deduplicated:
     ``groups``  id, group (the id of the representative), representative, similarity, kept, reason, shingles,
     lost_shingles, size
     ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b, and the measure
-    ``copies``  id, copy_of, identical_to, difference (null): exact copies
+    ``copies``  id, copy_of, identical_to: exact copies
     ``counts``  read, without_text, documents, copies, pairs, groups, kept, removed; by LSH also met (candidate
     pairs and hub documents), verified, joined (documents to join exactly), and left_out of that join
 

@@ -19,6 +19,7 @@ FOLLOWED: dict[str, Any] = {
     "measure": "overlap",
     "threshold": 0.5,
     "recall": 0.9,
+    "copies": "identical",
     "memory": 2.0,
     "groups": "complete",
     "pairs": "all",
