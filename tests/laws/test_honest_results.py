@@ -43,6 +43,7 @@ SEEN = (
     ("--memory", "400MB"),
     ("--threads", "1"),
     ("--lose", "1"),
+    ("--copies", "words"),
 )
 """Options whose results are looked at as a whole."""
 PARTS = (
@@ -61,6 +62,8 @@ PARTS = (
     ("--only-contained", "0.9"),
     ("--lose", "0"),
     ("--lose", "0.1", "--threshold", "0.5"),
+    ("--copies", "identical"),
+    ("--copies", "identical", "--method", "lsh"),
     ("--count",),
     ("--count", "--sources", "lang"),
     ("--kinds",),

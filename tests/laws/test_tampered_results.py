@@ -245,9 +245,9 @@ def of_tables() -> Tamperings:
     """Yield the base, the name and the change of each tampering with tables."""
     columns = {
         "pairs": "id_a id_b shared size_a size_b resemblance containment_a containment_b",
-        "groups": "id group representative similarity kept reason size " + " ".join(verifier.LOST),
-        "copies": "id copy_of",
-        "ranks": "id row first rank reference bytes",
+        "groups": "id group representative similarity kept reason size identical " + " ".join(verifier.LOST),
+        "copies": "id copy_of identical_to difference",
+        "ranks": "id row first words identical rank reference bytes",
         "located": "row file number",
         "texts": "row text fields",
         "not_judged": "id kind bytes kept reason",
@@ -264,7 +264,8 @@ def of_tables() -> Tamperings:
 def of_accounts() -> Tamperings:
     """Yield those with run.json."""
     counts = (
-        "read rejected empty short null invalid_utf8 exact_copies not_judged different candidates verified capped"
+        "read rejected empty short null invalid_utf8 exact_copies identical_copies not_judged different "
+        "candidates verified capped"
     )
     for key in (*counts.split(), "pairs", "groups", "near_copies", "removed", "kept"):
         yield "plain", f"run.json: counts {key}", account("counts", key)
