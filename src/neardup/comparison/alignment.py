@@ -1,7 +1,7 @@
 """Two texts side by side: rows of equal, changed, one-sided and moved text that together hold both texts."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
@@ -325,6 +325,18 @@ def align(a: Units, b: Units, tiles: Int64s, limits: tuple[int, int] = LIMITS) -
     ('only_b', [])
     ('equal', ['Bye'])
     """
+    plain, cuts, runs = aligned_units(a, b, tiles, limits)
+    chars = plain.table.a.spans_of_rows, plain.table.b.spans_of_rows
+    stretches = [
+        *marks.of_rows((a, b), plain.table.kinds, chars, cuts, runs),
+        *marks.of_moved((a, b), tiles[plain.moved]),
+    ]
+    places = sorted((each for stretch in stretches for each in stretch.places), key=attrgetter("a", "b"))
+    return replace(plain, table=_with_marks(plain.table, stretches), characters=tuple(places))
+
+
+def aligned_units(a: Units, b: Units, tiles: Int64s, limits: tuple[int, int]) -> tuple[Alignment, Int64s, Int64s]:
+    """Return the alignment by units alone, without marks of characters; and the cuts and the runs of its rows."""
     pair = matching.pair_of(a.hashes, b.hashes, (a.rank, b.rank))
     path = path_of(pair, tiles, limits)
     breaks = breaks_of(a), breaks_of(b)
@@ -345,22 +357,9 @@ def align(a: Units, b: Units, tiles: Int64s, limits: tuple[int, int] = LIMITS) -
         for side, units in enumerate((a, b))
     )
     table, own_cuts = _table(cuts, *paths)
-    chars = table.a.spans_of_rows, table.b.spans_of_rows
-    stretches = [
-        *marks.of_rows((a, b), table.kinds, chars, own_cuts, runs),
-        *marks.of_moved((a, b), tiles[moved]),
-    ]
-    return Alignment(
-        a.text,
-        b.text,
-        _with_marks(table, stretches),
-        tiles[:, 2],
-        ~path.in_order,
-        spans_a,
-        spans_b,
-        (WORDS_CAP,) * path.capped,
-        tuple(sorted((each for stretch in stretches for each in stretch.places), key=attrgetter("a", "b"))),
-    )
+    caps = (WORDS_CAP,) * path.capped
+    plain = Alignment(a.text, b.text, table, tiles[:, 2], ~path.in_order, spans_a, spans_b, caps)
+    return plain, own_cuts, runs
 
 
 def _edges(moved: Int64s, side: int, kinds: NDArray[np.int8]) -> Int64s:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.comparison.alignment import LIMITS, Alignment, Piece, align, breaks_of
+from neardup.comparison.alignment import LIMITS, Alignment, Piece, aligned_units, breaks_of
 from neardup.kernels.match.alignment import telling_runs, words_between
 from neardup.text.units import words
 from support import reference_rows as twin
@@ -151,7 +151,7 @@ def shown(alignment: Alignment) -> list[twin.Row]:
 def test_rows_are_those_of_the_twin(texts: tuple[str, str], unit: str, length: int, most: int) -> None:
     found = nd.compare(*texts, unit=unit, length=length)
     limits = (most, LIMITS[1])
-    alignment = align(found.a, found.b, found.tiles, limits)
+    alignment, _, _ = aligned_units(found.a, found.b, found.tiles, limits)
     tiles = [tuple(tile) for tile in found.tiles.tolist()]
     assert shown(alignment) == twin.rows(found.a, found.b, tiles, alignment.moved.tolist(), limits)
     counts = {kind: sum(row.kind == kind for row in alignment.rows) for kind in alignment.kinds}

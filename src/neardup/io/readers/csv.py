@@ -345,7 +345,9 @@ class CsvStream:
         unclosed = unclosed_quote(self._opened, self._dialect)
         if unclosed is None or not batch.records:
             return batch
-        line, count, raw = unclosed
+        line, count, size, raw = unclosed
+        if size > base.ROW_BYTES:  # the reader has ended this row at the limit, said so, and read on behind it
+            return batch
         lines = f"the rest of the file, {counted(count, 'line')}, is one field, and the rows in it are not read"
         reason = f"the quote that opens in line {line:,} is never closed: {lines}"
         last = batch.first + batch.records - 1
@@ -608,13 +610,14 @@ def _strings(values: Sequence[str]) -> Any:
     return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(data))
 
 
-def unclosed_quote(opened: Callable[[], Stream], dialect: Dialect) -> tuple[int, int, bytes] | None:
-    """Return the line in which a quote opens that is never closed, the lines from there on, and their beginning.
+def unclosed_quote(opened: Callable[[], Stream], dialect: Dialect) -> tuple[int, int, int, bytes] | None:
+    """Return the line where a quote opens that is never closed, the lines and bytes after it, and its first bytes.
 
     None if each quoted field ends. A field is quoted if it begins with a quote, as for Arrow.
     """
     quote, ends = dialect.quote.encode(), re.compile(b"[%b\r\n]" % re.escape(dialect.delimiter.encode()))
     line, begin, raw, state = 1, 0, b"", _AT_START
+    at = opens = 0
     with closing(opened()) as stream:
         for block in iter(partial(stream.read, _READ_BYTES), b""):
             data, place, counted_to = block.removeprefix(BYTE_ORDER_MARK), 0, 0
@@ -622,7 +625,7 @@ def unclosed_quote(opened: Callable[[], Stream], dialect: Dialect) -> tuple[int,
                 if state in (_AT_START, _AT_QUOTE) and data.startswith(quote, place):
                     if state == _AT_START:
                         line, counted_to = line + data.count(b"\n", counted_to, place), place
-                        begin, raw = line, data[place : place + base.RAW_CHARACTERS]
+                        begin, opens, raw = line, at + place, data[place : place + base.RAW_CHARACTERS]
                     place, state = place + 1, _QUOTED
                 elif state == _QUOTED:
                     end = data.find(quote, place)
@@ -631,9 +634,8 @@ def unclosed_quote(opened: Callable[[], Stream], dialect: Dialect) -> tuple[int,
                     end_of_field = ends.search(data, place)
                     place = len(data) if end_of_field is None else end_of_field.end()
                     state = _PLAIN if end_of_field is None else _AT_START
-            line += data.count(b"\n", counted_to)
-            last = data
-    return None if state != _QUOTED else (begin, line - begin + (not last.endswith(b"\n")), raw)
+            line, at, last = line + data.count(b"\n", counted_to), at + len(data), data
+    return None if state != _QUOTED else (begin, line - begin + (not last.endswith(b"\n")), at - opens, raw)
 
 
 _AT_START, _PLAIN, _QUOTED, _AT_QUOTE = range(4)
