@@ -107,6 +107,7 @@ def test_the_same_rows_stay(run: Run, tmp_path: Path, form: str, options: list[s
     runs = [json.loads((folder / "run.json").read_text()) for folder in (again, final)]
     assert runs[0]["counts"] == runs[1]["counts"]
     assert runs[0]["bytes"] == runs[1]["bytes"]
+    assert runs[1]["removed_by"] in (None, runs[0]["removed_by"])  # never by the run before the decisions
     before = runs[1]["decisions"].pop("before")  # which a run with --decisions does not count
     counts = json.loads((out / "run.json").read_text())["counts"]
     assert before.items() >= {name: counts[name] for name in ("groups", "near_copies", "removed", "kept")}.items()

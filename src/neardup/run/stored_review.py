@@ -279,6 +279,7 @@ def _account(
         action="dedup",
         by=None,
         kept_files=None,
+        removed_by=None,  # by the run, before the decisions
         counts=counts,
         bytes=Bytes(run.bytes.text, removed_text),
         lost=lost_counts(groups),
