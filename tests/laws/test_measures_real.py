@@ -65,7 +65,7 @@ def test_kernels_and_twins_agree_on_real_texts() -> None:
 
 def test_two_scans_of_one_book_are_alike_in_characters_and_in_words() -> None:
     found = compared("textreuse", "remember00palm", "remembermeorholy00palm").measures
-    assert found["resemblance"] == pytest.approx(0.7005, abs=1e-4)
+    assert found["resemblance"] == pytest.approx(0.7011, abs=1e-4)
     # a misread word costs five shingles, but only itself in common text
     assert found["chunk_union_literal"] > 0.85
     assert found["lcs"] > 0.94
