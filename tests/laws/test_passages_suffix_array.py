@@ -37,7 +37,8 @@ def token_numbers(texts: list[str]) -> tuple[Int64s, int]:
     names: dict[str, int] = {}
     numbers: list[int] = []
     for place, text in enumerate(texts):
-        numbers += [names.setdefault(token, len(names)) for token in re.findall(r"\w+", text.lower())]
+        words = (word.strip("_") for word in re.findall(r"\w+", text.lower()))
+        numbers += [names.setdefault(token, len(names)) for token in words if token]
         numbers.append(-1 - place)
     sequence = np.array(numbers, np.int64)
     sequence[sequence < 0] = len(names) - 1 - sequence[sequence < 0]

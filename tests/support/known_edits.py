@@ -53,7 +53,13 @@ class Editor:
         return self.text.upper() if self.text.upper() != self.text else self.text.replace(" ", "  ") + "!"
 
     def style_punctuation(self) -> str:
-        return re.sub("[.,。、]", "", self.text.replace(" ", " - ")).replace("\n\n", "\n* * *\n") + "…"
+        return re.sub("[.,。、]", "", self.text.replace(" ", "; ")) + "…"
+
+    def sign_plus(self) -> str:
+        return NUMBER.sub(lambda found: f"+{found[0]}", self.text)
+
+    def sign_percent(self) -> str:
+        return NUMBER.sub(lambda found: f"{found[0]}%", self.text, count=1)
 
     def style_layout(self) -> str:
         return "\n".join(textwrap.wrap(self.text, 40, break_long_words=False, break_on_hyphens=False)) + "\n"
@@ -199,8 +205,9 @@ class Editor:
 
 
 EDITS: dict[str, tuple[Callable[[Editor], str], ...]] = {
-    "identical text": (Editor.identical_ends, Editor.identical_accents),
-    "case or punctuation only": (Editor.style_case, Editor.style_punctuation, Editor.style_layout),
+    "identical text": (Editor.identical_ends, Editor.identical_accents, Editor.style_layout),
+    "sign or operator": (Editor.sign_plus, Editor.sign_percent),
+    "case or punctuation only": (Editor.style_case, Editor.style_punctuation),
     "numbers only": (Editor.numbers_one, Editor.numbers_all, Editor.numbers_written, Editor.numbers_script),
     "quoted reply": (Editor.quoted_marks, Editor.quoted_part, Editor.quoted_header, Editor.quoted_wrote),
     "one is contained": (
