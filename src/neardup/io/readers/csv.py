@@ -617,7 +617,7 @@ def unclosed_quote(opened: Callable[[], Stream], dialect: Dialect) -> tuple[int,
     """
     quote, ends = dialect.quote.encode(), re.compile(b"[%b\r\n]" % re.escape(dialect.delimiter.encode()))
     line, begin, raw, state = 1, 0, b"", _AT_START
-    at = opens = 0
+    done = opens = 0
     with closing(opened()) as stream:
         for block in iter(partial(stream.read, _READ_BYTES), b""):
             data, place, counted_to = block.removeprefix(BYTE_ORDER_MARK), 0, 0
@@ -625,7 +625,7 @@ def unclosed_quote(opened: Callable[[], Stream], dialect: Dialect) -> tuple[int,
                 if state in (_AT_START, _AT_QUOTE) and data.startswith(quote, place):
                     if state == _AT_START:
                         line, counted_to = line + data.count(b"\n", counted_to, place), place
-                        begin, opens, raw = line, at + place, data[place : place + base.RAW_CHARACTERS]
+                        begin, opens, raw = line, done + place, data[place : place + base.RAW_CHARACTERS]
                     place, state = place + 1, _QUOTED
                 elif state == _QUOTED:
                     end = data.find(quote, place)
@@ -634,8 +634,8 @@ def unclosed_quote(opened: Callable[[], Stream], dialect: Dialect) -> tuple[int,
                     end_of_field = ends.search(data, place)
                     place = len(data) if end_of_field is None else end_of_field.end()
                     state = _PLAIN if end_of_field is None else _AT_START
-            line, at, last = line + data.count(b"\n", counted_to), at + len(data), data
-    return None if state != _QUOTED else (begin, line - begin + (not last.endswith(b"\n")), at - opens, raw)
+            line, done, last = line + data.count(b"\n", counted_to), done + len(data), data
+    return None if state != _QUOTED else (begin, line - begin + (not last.endswith(b"\n")), done - opens, raw)
 
 
 _AT_START, _PLAIN, _QUOTED, _AT_QUOTE = range(4)
