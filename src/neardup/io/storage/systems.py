@@ -197,11 +197,11 @@ class ArrowObject:
     def part(self, start: int, stop: int, pin: Pin) -> bytes | None:
         """See ``StoredObject``."""
         if self._file is None:
-            self._require(pin)
+            require_pinned(self.look, pin)
         try:
             data = bytes(self._file.read_at(stop - start, start))
         finally:  # an object that is gone or shorter is an error of many kinds
-            self._require(pin)
+            require_pinned(self.look, pin)
         if len(data) < stop - start:
             raise OSError(f"the connection ended after {len(data):,} of {stop - start:,} bytes")
         return data
@@ -210,13 +210,15 @@ class ArrowObject:
         """See ``StoredObject``."""
         yield self.part(0, pin.size or 0, pin) or b""
 
-    def _require(self, pin: Pin) -> None:
-        try:
-            seen = self.look()[0]
-        except FileNotFoundError:
-            raise ChangedObjectError(None) from None
-        if not pin.is_of(seen):
-            raise ChangedObjectError(seen)
+
+def require_pinned(seen_now: Callable[[], tuple[Pin, Any]], pin: Pin) -> None:
+    """Raise ChangedObjectError unless an object that is looked at now is in the pinned version."""
+    try:
+        seen = seen_now()[0]
+    except FileNotFoundError:
+        raise ChangedObjectError(None) from None
+    if not pin.is_of(seen):
+        raise ChangedObjectError(seen)
 
 
 class PluginObject:
@@ -269,14 +271,8 @@ class PluginObject:
 
     def _require(self, pin: Pin) -> None:
         """Raise ChangedObjectError unless the plugin reports the pinned version."""
-        if COMMIT.search(self._path):
-            return
-        try:
-            seen = self.look()[0]
-        except FileNotFoundError:
-            raise ChangedObjectError(None) from None
-        if not pin.is_of(seen):
-            raise ChangedObjectError(seen)
+        if not COMMIT.search(self._path):
+            require_pinned(self.look, pin)
 
 
 COMMIT = re.compile(r"@[0-9a-f]{40}(?=/|$)")
