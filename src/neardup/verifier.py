@@ -463,6 +463,8 @@ class Verifier:
         return docs
 
     def _value(self, doc, column):
+        if column and doc.place["file"] is UNSEEN:
+            return UNSEEN
         value = doc.fields.get(column) if column else None
         value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
         return None if value in (None, "") else str(value).lower() if isinstance(value, bool) else str(value)
@@ -481,7 +483,8 @@ class Verifier:
             doc.carried = line.get("attachments")
             key = doc.units, repr((doc.within, doc.across, doc.carried))
             key = row if doc.units == () and self.set["empty"] != "one" else key
-            known = doc.units is not None and self.related
+            ends = {row, line["first"], line.get("words", row), line.get("identical", row)}
+            known = self.related and all(self.docs[end].units is not None for end in ends & self.docs.keys())
             canonical = " ".join(unicodedata.normalize("NFC", (doc.text or "").removeprefix("\ufeff")).split())
             doc.words = classes.setdefault(key, row) if known else line.get("words", row)
             doc.alike = classes.setdefault((key, canonical), row) if known else line.get("identical", row)
@@ -508,9 +511,9 @@ class Verifier:
         parts = re.search(there, recorded or "")
         if a.alike == b.alike or a.words != b.words:
             return "identical" if a.alike == b.alike else ""
-        if not parts:
-            self.unseen["differences of characters, which the result does not name"] += 1
-            return SAME
+        if not parts or None in (a.data, b.data):
+            self.unseen["differences of characters that are not named, or of texts that are not known"] += 1
+            return SAME + (parts[0] if parts else "")
         texts = [" ".join((doc.text or "").split()) for doc in (a, b)]
         shown = zip(parts.groups(), texts, strict=True)
         right = all("\\" in part or part.removesuffix("…") in text for part, text in shown)
@@ -549,7 +552,8 @@ class Verifier:
         a, b = self.docs[a], self.docs[b]
         part, whole = ratio("smaller" if self.formula == "own" else self.formula, *counts)
         apart = a.across != b.across or not (self.set["across"] or self.set["no_self"])
-        return b.new and a.within == b.within and apart and part >= self.threshold * whole
+        apart = (a.within == b.within and apart) or UNSEEN in (a.across, b.across, *a.within, *b.within)
+        return b.new and apart and part >= self.threshold * whole
 
     def _join(self, rows):
         """Return all pairs among rows."""
@@ -759,7 +763,7 @@ class Verifier:
             }
             line |= {"reference": not doc.new, "bytes": UNSEEN if doc.data is None else len(doc.data)}
             line |= {"words": doc.words, "identical": doc.alike}
-            line |= {"across": across.setdefault(doc.across, len(across))}
+            line |= {"across": UNSEEN if doc.across is UNSEEN else across.setdefault(doc.across, len(across))}
             line |= {"source": self._value(doc, self.set["sources"]) if doc.new else None}
             derived.append({name: line[name] for name in line if name in ranks[0]})
         self._same("ranks", ranks, derived)
@@ -869,7 +873,7 @@ class Verifier:
         result |= {"rejected": sum(bool({p["source"], p["file"]} & sources) for p in self.problems)}
         result |= {"short": sum(0 < n < self.set["length"] for n in sizes)}
         return {name: value if few else UNSEEN for name, value in result.items()} | {
-            "invalid_utf8": UNSEEN if self.invalid else 0
+            "invalid_utf8": 0 if self.whole and not self.invalid else UNSEEN
         }
 
     def _totals(self):
@@ -881,7 +885,8 @@ class Verifier:
         identical = sum(self.docs[row].alike != row for row in self.copied)
         counts |= {"identical_copies": identical} if "identical_copies" in self.counts else {}
         counts |= {"pairs": len(self.pairs), "groups": sum(m["representative"] for m in groups)}
-        counts |= {"removed": len(self.gone), "kept": self.counts["read"] - len(self.gone)}
+        gone = UNSEEN if not self.whole and any(not line["kept"] for line in lines) else len(self.gone)
+        counts |= {"removed": gone, "kept": UNSEEN if gone is UNSEEN else self.counts["read"] - gone}
         counts |= {
             "different": len(self.unique) if few and not self.cleaned else UNSEEN,
             "near_copies": near if self.members is not None else UNSEEN,
@@ -948,7 +953,7 @@ class Verifier:
             far = [m for m in self.members if m.similarity is None or float(m.similarity) < self.set["threshold"]]
             tree, weak = trees(self.unique, self.pairs), UNSEEN if far else None
             would = sum(count > 1 for count in Counter(tree[one] for one in {*self.leader.values()}).values())
-            groups = len({m.head for m in far})
+            groups = UNSEEN if any(m.similarity is None for m in far) else len({m.head for m in far})
             result["chaining"] = {"groups": groups, "weakest": weak, "components_would_chain": would}
         forms = {place["format"] for place in self.places.values() if not place["reference"]}
         if self.whole and (forms == {"text"} or "text" not in forms) and self.run["removed_by"]:

@@ -14,6 +14,7 @@ import pytest
 import neardup as nd
 from neardup import verifier
 from support.made_results import INPUTS, Case, documents, in_json, made, numbered, quiet, texts, written
+from support.sealed import seal
 
 READING = {
     "nested": ("--text", "messages[].content", "--id", "meta.id"),
@@ -113,10 +114,24 @@ def verdict(folder: Path, *inputs: Path) -> tuple[int, str]:
     return status, printed.getvalue()
 
 
+def check_without(out: Path, *inputs: Path) -> None:
+    """Assert that what is no longer there is not looked at: inputs, and then the stored texts also."""
+    for path in inputs:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    status, lines = verdict(out)
+    assert status == 3, lines
+    (out / "texts.parquet").unlink(missing_ok=True)
+    seal(out)
+    status, lines = verdict(out)
+    assert status == 3, lines
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_an_honest_result_is_not_accused(case: Case, tmp_path: Path) -> None:
-    status, lines = verdict(made(case, tmp_path))
+    out = made(case, tmp_path)
+    status, lines = verdict(out)
     assert status == case.status, lines
+    check_without(out, *(path for path in tmp_path.iterdir() if path != out))
 
 
 AGAINST = (
@@ -147,6 +162,8 @@ def test_results_against_a_reference_set_with_the_same_ids(
         assert quiet(command, new, "--against", old, "-o", out, *options) == 0
         status, lines = verdict(out)
         assert status == expected, lines
+    check_without(tmp_path / "dedup", old)
+    check_without(tmp_path / "group", new)
 
 
 def test_results_made_of_results_and_of_fingerprints(tmp_path: Path) -> None:
