@@ -148,7 +148,7 @@ def _sent(
 def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     """Answer requests within the block; yield the address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = Thread(target=server.serve_forever)
+        thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"

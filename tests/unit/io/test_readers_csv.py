@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import re
+from collections import deque
 from pathlib import Path
 from time import sleep
 from typing import cast
@@ -154,6 +155,26 @@ def test_a_file_that_is_read_ahead_is_not_closed() -> None:
     assert [(row["id"], len(row["text"])) for row in rows] == [("1", 1), ("2", 1_000_000), ("3", 1)]
     assert closed_in_a_read
     assert not any(closed_in_a_read)
+
+
+@pytest.mark.parametrize("block", [50_000, 100_000])
+def test_an_error_of_reading_does_not_pass_through_arrow(block: int) -> None:
+    """Its thread for reading would free it and, with the traceback, the reader, which waits for this thread."""
+
+    class Changed(io.BytesIO):
+        error = None
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            if self.tell() >= 100_000:
+                raise InputError("a.csv changed", "The same file", "Run again")
+            return super().read(size)
+
+    names = ("id", "text")
+    content = b"id,text\n" + b"1,words of a row\n" * 20_000
+    stream = CsvStream("a.csv", lambda: cast(Stream, Changed(content)), Dialect(","), names, names, block)
+    with pytest.raises(InputError) as caught:
+        deque(stream.batches())
+    assert not [entry.path for entry in caught.traceback if "pyarrow" in str(entry.path)]
 
 
 def test_hostile_bytes(tmp_path: Path) -> None:

@@ -378,10 +378,15 @@ class CsvStream:
                 delimiter=self._dialect.delimiter, quote_char=self._dialect.quote, newlines_in_values=True
             )
             reading = pacsv.ReadOptions(use_threads=False, block_size=self._block)
-            with pacsv.open_csv(stream, reading, parsing, options) as reader:
-                for batch in reader:
-                    first, self.records = self.records, self.records + batch.num_rows
-                    yield Batch(first, batch.num_rows, pa.Table.from_batches([batch]))
+            try:
+                with pacsv.open_csv(stream, reading, parsing, options) as reader:
+                    for batch in reader:
+                        first, self.records = self.records, self.records + batch.num_rows
+                        yield Batch(first, batch.num_rows, pa.Table.from_batches([batch]))
+            except pa.ArrowException:  # of a file that ended within a record
+                file.raise_failure()
+                raise
+            file.raise_failure()
             self.error, self._quotes = file.error, file.quotes
 
     def _by_reader(self) -> Iterator[Batch]:
@@ -429,6 +434,10 @@ class _ArrowFile:
 
     Arrow reads ahead in a thread of its own, and may be reading when a failure in a record closes the file. The
     file that is opened next would have the same number, and that thread would take bytes of it. So closing waits.
+
+    Any other error of reading ends the file, too, and is raised by the thread that iterates. If it passed through
+    Arrow, the thread that reads would hold it last, and with its traceback the reader; as this waits for that
+    thread when it is freed, each such error would block one of the few threads of Arrow for ever.
     """
 
     closed = False
@@ -436,12 +445,23 @@ class _ArrowFile:
     def __init__(self, stream: Stream, quote: str) -> None:
         self._stream, self._lock, self._quote = stream, Lock(), quote.encode()
         self.quotes = 0
+        self._failure: Exception | None = None
 
     def read(self, size: int) -> bytes:
         with self._lock:
-            part = b"" if self.closed else self._stream.read(size)
+            if self.closed or self._failure:
+                return b""
+            try:
+                part = self._stream.read(size)
+            except Exception as error:
+                self._failure, part = error, b""
         self.quotes += part.count(self._quote)
         return part
+
+    def raise_failure(self) -> None:
+        """Raise the error of reading, if there is one."""
+        if self._failure is not None:
+            raise self._failure
 
     @property
     def error(self) -> BaseException | None:
