@@ -21,7 +21,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import InputError, SettingError
-from neardup.io.decisions.records import FateOf, Judgement, Represents, Tag
+from neardup.io.decisions.records import FateOf, Judgement, PairNote, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.decisions.tag_files import _ROWS_OF
 from neardup.io.readers.lines import BYTE_ORDER_MARK
@@ -237,6 +237,24 @@ def test_decisions_go_to_a_spreadsheet_and_come_back(run: Run, tmp_path: Path, f
     file.write_bytes(b"".join(as_bytes_of(pa.Table.from_pylist(rows, table.schema), form, ("id", "group"))))
     said = run("import", out, file, "--by", "Cy")
     assert (said.status, has_parts(said.err, "perhaps", "duplicate, keep both")) == (2, True)
+
+
+def test_a_note_on_an_undecided_pair_is_no_verdict_and_comes_back(run: Run, tmp_path: Path) -> None:
+    found = reviewed(tmp_path / "out", ["a", "b", "c", "d"])
+    found.save(tmp_path / "again")
+    with DecisionStore(tmp_path / "out") as store:
+        store.act([PairNote("d", "a", "ask Ben"), PairNote("c", "a", "signed")], by="Cy", what="note")
+    table = export_table(nd.load(tmp_path / "out"), state_of(tmp_path / "out"), "groups")
+    rows = {row["id"]: row for row in table.to_pylist()}
+    assert [(rows[id]["verdict"], rows[id]["note"]) for id in "cd"] == [("keep both", "signed"), (None, "ask Ben")]
+    said = run("export", str(tmp_path / "out"), "-o", "-", "--what", "decisions", "--format", "jsonl")
+    notes = [row for line in said.out.splitlines() if (row := json.loads(line))["decision"] == "note"]
+    assert [(row["id"], row["other"], row["note"], row["by"]) for row in notes] == [("a", "d", "ask Ben", "Cy")]
+    run("export", str(tmp_path / "out"), "-o", str(tmp_path / "groups.csv"))
+    for _ in range(2):
+        import_into(tmp_path / "again", tmp_path / "groups.csv", "csv", "Dee")
+    state = state_of(tmp_path / "again")
+    assert (state.number, state.note("d", "b"), state.verdict("d", "b")) == (1, "ask Ben", None)
 
 
 def test_a_number_and_a_path_stay_when_the_representative_changes(tmp_path: Path) -> None:

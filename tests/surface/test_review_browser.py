@@ -383,7 +383,7 @@ def test_enter_in_a_note_saves_the_note_and_no_verdict(
         assert desk.history(limit=1)[0].what.startswith("note: ")
         lines = [line for line in desk.group(group).members if line.note == "ask the author"]
         assert lines
-        assert {line.verdict for line in lines} == {"unsure"}  # nothing follows from it
+        assert {line.verdict for line in lines} == {None}  # a note is no verdict
         desk.undo("Ann")
     number = len(desk.history(limit=1000)) + 1
     page.goto(f"/pairs/{member.key}/{head.key}")

@@ -307,6 +307,7 @@ class PairLine:
     verdict: Verdict | None
     why: str
     """Why it is in the queue, in a few words."""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -378,7 +379,7 @@ class Decide:
     members: tuple[Key, ...] = ()
     """The members that are judged with their representative."""
     only_note: bool = False
-    """Store the note alone: pairs keep their verdicts, and those without one become "unsure"."""
+    """Store the note alone: pairs keep their verdicts, and those without one stay undecided."""
 
 
 @dataclass(frozen=True)

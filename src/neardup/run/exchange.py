@@ -12,7 +12,17 @@ import pyarrow.compute as pc
 from neardup.display import counted, printable
 from neardup.errors import InputError, SettingError
 from neardup.io.attachments import ATTACHMENTS, own_of, stored
-from neardup.io.decisions.records import DecisionState, Fate, FateOf, Id, JudgedPair, Judgement, Tag, Verdict
+from neardup.io.decisions.records import (
+    DecisionState,
+    Fate,
+    FateOf,
+    Id,
+    JudgedPair,
+    Judgement,
+    PairNote,
+    Tag,
+    Verdict,
+)
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.decisions.tag_files import WITHDRAWN, DecisionRow, Imported, read_rows
 from neardup.io.formats.content import Attachment
@@ -21,7 +31,7 @@ from neardup.run.kinds import KIND
 from neardup.run.places import InputDocument, input_documents
 from neardup.run.records import ResultRecord
 from neardup.run.result_folder import read_result
-from neardup.run.review_decisions import ReviewedResult, items_of, sizes_of
+from neardup.run.review_decisions import Item, ReviewedResult, items_of, sizes_of
 from neardup.run.sides import named
 from neardup.run.stored_review import after_review
 from neardup.runtime import SILENT, Progress
@@ -124,6 +134,7 @@ def _members(result: ResultRecord, state: DecisionState, before: Mapping[Id, Id]
     groups = result.groups
     ids, leads = groups["id"].to_pylist(), groups["group"].to_pylist()
     judged = [_judged(state, id, (lead, before.get(id))) for id, lead in zip(ids, leads, strict=True)]
+    notes = [_noted(state, id, (lead, before.get(id))) for id, lead in zip(ids, leads, strict=True)]
     fates = [state.fates.get(id) for id in ids]
     table = pa.table(
         {
@@ -133,7 +144,7 @@ def _members(result: ResultRecord, state: DecisionState, before: Mapping[Id, Id]
             "similarity": groups["similarity"],
             "kind": pa.array(_kinds(result, ids, leads), pa.string()),
             "verdict": pa.array([one and one.verdict for one in judged], pa.string()),
-            "note": pa.array([one and one.note for one in judged], pa.string()),
+            "note": pa.array(notes, pa.string()),
             "fate": pa.array([one and one.fate for one in fates], pa.string()),
             "tags": pa.array([list(state.tags.get(id, ())) for id in ids], pa.list_(pa.string())),
             "kept": groups["kept"],
@@ -209,7 +220,7 @@ def _others(
             "id": id,
             "representative": False,
             "verdict": judged and judged.verdict,
-            "note": judged and judged.note,
+            "note": _noted(state, id, (before.get(id),)),
             "fate": fate and fate.fate,
             "tags": list(state.tags.get(id, ())),
             "kept": kept,
@@ -306,6 +317,13 @@ def _judged(state: DecisionState, id: Id, leads: Sequence[Id | None]) -> JudgedP
     return next(filter(None, verdicts), None)
 
 
+def _noted(state: DecisionState, id: Id, leads: Sequence[Id | None]) -> str | None:
+    """The note on a member and its representative, whether they have a verdict or not; None without both."""
+    others = [lead for lead in leads if lead is not None and lead != id]
+    notes = (state.note(id, lead) for lead in others if state.verdict(id, lead) or state.note(id, lead))
+    return next(notes, None)
+
+
 def _kinds(result: ResultRecord, ids: Sequence[Id], leads: Sequence[Id]) -> list[str | None]:
     """The kind of the difference of each member from its representative; None where it is not stored."""
     first = dict(zip(result.copies["id"].to_pylist(), result.copies["copy_of"].to_pylist(), strict=True))
@@ -322,7 +340,7 @@ def _kinds(result: ResultRecord, ids: Sequence[Id], leads: Sequence[Id]) -> list
 
 
 def _decisions(state: DecisionState) -> pa.Table:
-    items = items_of(state)
+    items = sorted([*items_of(state), *_own_notes(state)], key=lambda item: -item.action)
     notes = [_note(state, item.sort, item.ids) for item in items]
     others = [item.ids[1] if len(item.ids) > 1 else None for item in items]
     texts = {
@@ -341,10 +359,17 @@ def _decisions(state: DecisionState) -> pa.Table:
     )
 
 
+def _own_notes(state: DecisionState) -> Iterator[Item]:
+    """Yield the notes on pairs without a verdict, in the order of their ids."""
+    for pair, one in sorted(state.notes.items(), key=lambda noted: [(type(id).__name__, id) for id in noted[0]]):
+        if one.note and pair not in state.judgements:
+            yield Item("note", pair, one.by, one.at, one.action)
+
+
 def _note(state: DecisionState, sort: str, ids: tuple[Id, ...]) -> str:
     if sort == "represents":
         return ""
-    return state.fates[ids[0]].note if len(ids) == 1 else state.judgements[ids[0], ids[1]].note
+    return state.fates[ids[0]].note if len(ids) == 1 else state.note(ids[0], ids[1])
 
 
 def _tags(state: DecisionState) -> pa.Table:
@@ -402,7 +427,7 @@ def import_into(
 
 def _decided(
     state: DecisionState, known: Mapping[str, Id], first: Mapping[Id, Id], rows: Iterable[DecisionRow | None]
-) -> Iterator[Judgement | FateOf]:
+) -> Iterator[Judgement | PairNote | FateOf]:
     """Yield the decisions of a table of groups that the result does not have yet; ``first`` are its own groups."""
     for row in rows:
         if row is None:  # a file without the columns
@@ -411,14 +436,17 @@ def _decided(
             continue
         id = known[row.id]
         lead = known.get(row.group, first.get(id))  # a document that left its group has the one of the run
-        judged, fate = _judged(state, id, (lead, first.get(id))), state.fates.get(id)
-        if verdict := _one_of(row.verdict, VERDICTS, row.id):
-            if lead is None:
-                lacks = f"The verdict on {printable(id)} has no group"
-                raise InputError(lacks, "A verdict on a member of a group", "Decide its fate: keep or remove")
-            given = None if verdict == WITHDRAWN else verdict
-            if id != lead and given != (judged and judged.verdict):
+        leads = (lead, first.get(id))
+        judged, fate = _judged(state, id, leads), state.fates.get(id)
+        if (verdict := _one_of(row.verdict, VERDICTS, row.id)) and lead is None:
+            lacks = f"The verdict on {printable(id)} has no group"
+            raise InputError(lacks, "A verdict on a member of a group", "Decide its fate: keep or remove")
+        given = (judged and judged.verdict) if not verdict else None if verdict == WITHDRAWN else verdict
+        if lead is not None and id != lead:
+            if given != (judged and judged.verdict):
                 yield Judgement(id, lead, given, row.note)  # type: ignore[arg-type]
+            elif row.note and row.note != _noted(state, id, leads):
+                yield PairNote(id, lead, row.note)
         if wanted := _one_of(row.fate, FATES, row.id):
             given = None if wanted == WITHDRAWN else wanted
             if given != (fate and fate.fate):

@@ -29,7 +29,7 @@ LISTED = 1000
 _BLOCK = 1 << 20
 """Ids that are looked up at once."""
 
-Sort = Literal["duplicate", "keep both", "not alike", "unsure", "keep", "remove", "represents"]
+Sort = Literal["duplicate", "keep both", "not alike", "unsure", "keep", "remove", "represents", "note"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from neardup.errors import ChangedMeanwhileError, FormatError, InputError, OutputError
 from neardup.io.decisions.log import seal
-from neardup.io.decisions.records import NO_DECISIONS, Change, DecisionState, FateOf, Judgement, Represents, Tag
+from neardup.io.decisions.records import (
+    NO_DECISIONS,
+    Change,
+    DecisionState,
+    FateOf,
+    Judgement,
+    PairNote,
+    Represents,
+    Tag,
+)
 from neardup.io.decisions.store import DecisionStore
 from support import forked
 from support.hostile_ids import HOSTILE
@@ -20,7 +29,7 @@ from support.hostile_ids import HOSTILE
 
 def content(state: DecisionState) -> tuple[object, ...]:
     """All that holds, without the number of the last action."""
-    return dict(state.judgements), dict(state.fates), dict(state.choices), dict(state.tags)
+    return dict(state.judgements), dict(state.fates), dict(state.choices), dict(state.tags), dict(state.notes)
 
 
 def test_a_folder_without_decisions_has_no_file(tmp_path: Path) -> None:
@@ -91,6 +100,7 @@ IDS = st.sampled_from(["a", "b", "c", 1, 2])
 CHANGES = st.lists(
     st.one_of(
         st.builds(Judgement, st.just("a"), st.sampled_from(["b", "c", 1]), st.sampled_from(["duplicate", None])),
+        st.builds(PairNote, st.just("a"), st.sampled_from(["b", "c", 1]), st.sampled_from(["ask", ""])),
         st.builds(FateOf, IDS, st.sampled_from(["keep", "remove", None])),
         st.builds(Represents, IDS, st.one_of(IDS, st.none())),
         st.builds(Tag, IDS, st.sampled_from(["x", "y"]), st.booleans()),

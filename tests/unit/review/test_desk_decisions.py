@@ -41,7 +41,8 @@ def test_a_note_alone_leaves_verdicts_and_decides_nothing(desk: Desk) -> None:
     done = desk.decide(Decide("group", None, "ann", 1, group=fox, note="ask Ben", only_note=True))
     assert has_parts(done.action.what, "note", "2 pairs", "fox")
     noted = [desk.pair(other, fox) for other in (twelve, less)]
-    assert [(view.verdict, view.note) for view in noted] == [("keep both", "ask Ben"), ("unsure", "ask Ben")]
+    assert [(view.verdict, view.note) for view in noted] == [("keep both", "ask Ben"), (None, "ask Ben")]
+    assert ids(desk, "decided:partly") == {"fox"}
 
 
 def test_a_decision_above_a_similarity(desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from neardup.collection import Collection
+from neardup.collection.groups.methods import collection_table
 from neardup.review.desk.desk import Desk
 from neardup.review.source import Question
 from support.live_pages import Pages, live
@@ -82,6 +84,39 @@ def test_every_verdict_is_stored(pages: Pages, collection: Collection) -> None:
         asked = {"asked": "group", "group": line.key, "seen": number, "verdict": verdict}
         assert pages.post("/decide", asked).status == 303
         assert {one.verdict for one in collection.decisions()} == {verdict}
+
+
+def test_a_note_alone_decides_nothing_in_a_collection_and_comes_back(
+    pages: Pages, collection: Collection, tmp_path: Path
+) -> None:
+    desk = Desk.of_collection(collection)
+    [line] = desk.groups(Question()).lines
+    before = collection.group_of(line.id)
+    asked = {"asked": "group", "group": line.key, "seen": 0, "verdict": "note", "note": "ask Ben"}
+    assert pages.post("/decide", asked).status == 303
+    others = [one for one in desk.group(line.key).members if not one.representative]
+    assert {(one.verdict, one.note) for one in others} == {(None, "ask Ben")}
+    assert not collection.decisions()
+    assert collection.group_of(line.id) == before
+    exported = collection_table(collection, "decisions").to_pylist()
+    assert {(row["decision"], row["note"]) for row in exported} == {("note", "ask Ben")}
+    file = tmp_path / "notes.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in exported))
+    again = collection.import_decisions(file, "jsonl", by="ann")
+    assert again is not None
+    assert again.decisions == 0  # the notes hold already
+    number = collection.actions()[0].number
+    collection.decide(others[0].id, line.id, "duplicate", by="ann")
+    assert desk.pair(others[0].key, line.key).note == "ask Ben"  # a verdict without a note hides none
+    collection.undo("ann", 2)
+    collection.undo("ann", number)
+    assert {one.note for one in desk.group(line.key).members} == {""}
+    collection.import_decisions(file, "jsonl", by="ann")
+    assert not collection.decisions()
+    assert {one.note for one in desk.group(line.key).members if not one.representative} == {"ask Ben"}
+    collection.remove([others[0].id])  # notes go with their document
+    assert others[0].id not in str(collection_table(collection, "decisions").to_pylist())
+    assert not collection.check()
 
 
 def test_groups_are_named_by_their_representative(pages: Pages, collection: Collection) -> None:

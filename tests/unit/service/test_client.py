@@ -38,7 +38,7 @@ from support.service_transport import ServiceTransport  # noqa: E402
 
 LOCAL = {
     *("prepare", "put_prepared", "together"),  # one transaction of several calls
-    *("decide_all", "import_tags", "import_decisions"),  # a transaction of many decisions
+    *("decide_all", "note_all", "import_tags", "import_decisions"),  # a transaction of many decisions
     *("view", "check", "compact", "backup", "settings"),  # the file itself
 }
 """The public names of a collection that need its file."""

@@ -9,7 +9,7 @@ from neardup.collection.sets import Sets
 from neardup.collection.store import Store
 from neardup.display import counted, printable
 from neardup.errors import InputError
-from neardup.io.decisions.log import TAG, Decided, InForce, Logged
+from neardup.io.decisions.log import NOTE, TAG, Decided, InForce, Logged
 from neardup.io.decisions.records import TOGETHER, Action, Verdict
 
 
@@ -50,6 +50,18 @@ class Deciding:
             self._apply(pair, was, About("decided", by=by, action=number))
         return self._log.action(number)
 
+    def note(
+        self, pairs: Sequence[Pair], note: str, by: str, *, seen: int | None = None, what: str = ""
+    ) -> Action:
+        """Store a note on pairs, which changes no group; an empty one takes it away. Raises as :meth:`decide`."""
+        subjects = [(NOTE, *pair) for pair in dict.fromkeys(pairs)]
+        if seen is not None:
+            self._log.require_unchanged(subjects, seen)
+        number = self._log.begin(by, what or f"{NOTE}: {counted(len(subjects), 'pair')}", len(subjects))
+        for subject in subjects:
+            self._log.decide(number, Decided(subject, NOTE, note))
+        return self._log.action(number)
+
     def tag(
         self, documents: Sequence[int], tag: str, *, on: bool, by: str, what: str = "", seen: int | None = None
     ) -> Action | None:
@@ -87,7 +99,7 @@ class Deciding:
         self._require_there(rows, undone.number)
         number = self._log.begin_undo(undone, by)
         for row in reversed(rows):
-            if row.kind.startswith(TAG):
+            if row.kind != "pair":
                 self._log.restore(number, [row])
                 continue
             pair = row.a, row.b

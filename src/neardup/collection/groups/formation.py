@@ -184,15 +184,15 @@ class Grouping:
         self._lines: list[tuple[str, int, int, About]] = []
 
     def removing(self, documents: Sequence[int]) -> None:
-        """Prepare the groups for the removal of documents, and withdraw their decisions and tags."""
+        """Prepare the groups for the removal of documents, and withdraw their decisions, notes and tags."""
         gone = set(documents)
         memberships = self._tables.memberships(documents)
         decisions = self._log.pairs_of(documents)
-        tags = self._log.tags_of(documents)
-        withdrawn = len(decisions) + len(tags)
+        others = [*self._log.tags_of(documents), *self._log.notes_of(documents)]
+        withdrawn = len(decisions) + len(others)
         action = self._log.begin(None, "verdict withdrawn", withdrawn) if withdrawn else 0
-        for tag in tags:
-            self._log.decide(action, Decided((tag.kind, tag.a, tag.b), None, ""))
+        for row in others:
+            self._log.decide(action, Decided((row.kind, row.a, row.b), None, ""))
         for row in decisions:
             cause = About("removed", row.a if row.a in gone else row.b)
             self._note_decision("withdrawn", (row.a, row.b), _of_decision(cause, row))

@@ -20,7 +20,7 @@ from neardup.collection.sets import Sets, reaches
 from neardup.collection.store import Store
 from neardup.display import counted
 from neardup.errors import InputError, SettingError
-from neardup.io.decisions.log import TAG, InForce, require_tag
+from neardup.io.decisions.log import NOTE, TAG, InForce, require_tag
 from neardup.io.decisions.records import Action, Verdict
 from neardup.io.decisions.tag_files import WITHDRAWN, Imported, read_pairs, read_rows
 from neardup.runtime import Progress
@@ -177,6 +177,26 @@ class GroupsAndDecisions:
             before = None if seen is None else place(seen)
             return Deciding(self.store).decide(numbers, verdict, by, note, seen=before, what=what)
 
+    def note_all(
+        self,
+        pairs: Iterable[tuple[str | int, str | int]],
+        note: str,
+        *,
+        by: str = "",
+        seen: int | None = None,
+        what: str = "",
+    ) -> Action:
+        """Store a note on pairs as one action, and return it: it is no decision, and changes no group.
+
+        An empty note takes the earlier one away. ``seen`` and ``what`` as in ``decide_all``.
+        """
+        by, note, what = _storable("by", by), _storable("note", note), _storable("what", what)
+        with self.store.writing():
+            numbers = [self._pair(a, b) for a, b in pairs]
+            return Deciding(self.store).note(
+                numbers, note, by, seen=None if seen is None else place(seen), what=what
+            )
+
     def tag(
         self,
         tag: str,
@@ -245,14 +265,25 @@ class GroupsAndDecisions:
         with self.store.writing():
             known = self.store.numbers(sorted({id for row in rows for id in (row.id, row.other)}))
             unknown = dict.fromkeys(id for row in rows for id in (row.id, row.other) if id not in known)
-            in_force = {(row.a, row.b): row.value for row in self.store.decisions.pairs_of(list(known.values()))}
+            log = self.store.decisions
+            in_force = {(row.a, row.b): row.value for row in log.pairs_of(list(known.values()))}
+            noted = {(row.a, row.b): row.note for row in log.notes_of(known.values())}
             chosen: dict[tuple[str, str], list[tuple[int, int]]] = {}
             for row in rows:
                 if row.id in known and row.other in known:
                     pair = self._pair(row.id, row.other)
-                    if in_force.get(pair, WITHDRAWN) != row.decision:
+                    if row.decision == NOTE:
+                        differs = noted.get(pair, "") != row.note
+                    else:
+                        differs = in_force.get(pair, WITHDRAWN) != row.decision
+                    if differs:
                         chosen.setdefault((row.decision, row.note), []).append(pair)
             for (word, note), pairs in chosen.items():
+                if word == NOTE:
+                    what = f"import {counted(len(pairs), 'note')} from {file.name}"
+                    action = Deciding(self.store).note(pairs, note, by, what=what)
+                    count += len(pairs)
+                    continue
                 if word != WITHDRAWN:
                     require_verdict(word)
                 verdict = None if word == WITHDRAWN else cast(Verdict, word)
@@ -501,3 +532,5 @@ def _decisions(store: Store) -> Iterator[tuple[Any, ...]]:
         after = page[-1].number
         for one in decisions_of(store, page):
             yield one.verdict, one.a, one.b, one.note, one.by, one.at, one.number
+    noted = [row for row in store.decisions.notes_of() if row.note]
+    yield from ((NOTE, one.a, one.b, one.note, one.by, one.at, one.number) for one in decisions_of(store, noted))

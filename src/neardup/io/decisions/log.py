@@ -55,6 +55,9 @@ Run = Callable[..., list[Any]]
 TAG = "tag:"
 """In a collection, where documents are numbers, a tag is part of the kind: ``tag:urgent``, its document, 0."""
 
+NOTE = "note"
+"""The kind of a note on two documents, and its value."""
+
 Subject = tuple[str, Any, Any]
 """A kind of decision and its ids as they are stored; the second is "" for decisions about one document."""
 
@@ -247,6 +250,12 @@ class DecisionLog:
         where = f" AND v.kind = 'pair' AND (v.a IN {_LISTED} OR v.b IN {_LISTED}) ORDER BY v.number"
         return self._in_force(where, listed, listed)
 
+    def notes_of(self, documents: Iterable[int] | None = None) -> list[InForce]:
+        """Return the notes on pairs with any of the documents, which are named by numbers, or all notes."""
+        where, listed = " AND v.kind = ?", () if documents is None else (json.dumps(list(documents)),) * 2
+        where += f" AND (v.a IN {_LISTED} OR v.b IN {_LISTED})" if listed else ""
+        return self._in_force(f"{where} ORDER BY v.number", NOTE, *listed)
+
     def pairs_after(self, number: int, limit: int) -> list[InForce]:
         """Return the first ``limit`` verdicts on pairs whose rows have a number above ``number``."""
         where = " AND v.kind = 'pair' AND v.number > ? ORDER BY v.number LIMIT ?"
@@ -401,6 +410,9 @@ def _row_of(change: records.Change) -> Decided:
             _require_one_of(verdict, get_args(records.Verdict))
             one, other = map(_stored_id, records.pair_of(a, b))
             return Decided(("pair", one, other), verdict, _text(note, "note", MOST_NOTE))
+        case records.PairNote(a, b, note):
+            one, other = map(_stored_id, records.pair_of(a, b))
+            return Decided((NOTE, one, other), NOTE, _text(note, "note", MOST_NOTE))
         case records.FateOf(id, fate, note):
             _require_one_of(fate, get_args(records.Fate))
             return Decided(("fate", _stored_id(id), ""), fate, _text(note, "note", MOST_NOTE))
@@ -409,7 +421,9 @@ def _row_of(change: records.Change) -> Decided:
             return Decided(("represents", _stored_id(group), ""), value, "")
         case records.Tag(id, tag, on):
             return Decided(("tag", _stored_id(id), require_tag(tag)), 1 if on else None, "")
-    raise InputError(f"{type(change).__name__} is not a decision", "Judgement, FateOf, Represents or Tag")
+    raise InputError(
+        f"{type(change).__name__} is not a decision", "Judgement, PairNote, FateOf, Represents or Tag"
+    )
 
 
 def _require_one_of(value: str | None, allowed: Sequence[str]) -> None:
@@ -469,6 +483,7 @@ def _state_with(
         "pair": dict(before.judgements),
         "fate": dict(before.fates),
         "represents": dict(before.choices),
+        NOTE: dict(before.notes),
     }
     tags = {id: set(of_id) for id, of_id in before.tags.items()}
     for kind, a, b in subjects:
@@ -482,7 +497,7 @@ def _state_with(
         else:
             maps[row.kind][_key(row.kind, row.a, row.b)] = _decision(row)
     of_ids = {id: tuple(sorted(of_id)) for id, of_id in tags.items() if of_id}
-    return records.DecisionState(number, maps["pair"], maps["fate"], maps["represents"], of_ids)
+    return records.DecisionState(number, maps["pair"], maps["fate"], maps["represents"], of_ids, maps[NOTE])
 
 
 def _tag(kind: str, b: Any) -> str:
@@ -490,10 +505,14 @@ def _tag(kind: str, b: Any) -> str:
 
 
 def _key(kind: str, a: Any, b: Any) -> Any:
-    return (_id_of(a), _id_of(b)) if kind == "pair" else _id_of(a)
+    return (_id_of(a), _id_of(b)) if kind in ("pair", NOTE) else _id_of(a)
 
 
-def _decision(row: InForce) -> records.JudgedPair | records.DecidedFate | records.ChosenRepresentative:
+def _decision(
+    row: InForce,
+) -> records.JudgedPair | records.NotedPair | records.DecidedFate | records.ChosenRepresentative:
+    if row.kind == NOTE:
+        return records.NotedPair(row.note, row.by, row.at, row.action)
     if row.kind == "represents":
         return records.ChosenRepresentative(_id_of(row.value), row.by, row.at, row.action)
     if row.value not in get_args(records.Verdict if row.kind == "pair" else records.Fate):

@@ -1,7 +1,7 @@
 """The decisions of reviewers, and the actions that record them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -30,6 +30,15 @@ class Judgement:
 
 
 @dataclass(frozen=True)
+class PairNote:
+    """A note on two documents that is no verdict, and leaves the verdict as it is. An empty one takes it away."""
+
+    a: Id
+    b: Id
+    note: str
+
+
+@dataclass(frozen=True)
 class FateOf:
     """The fate of one document; None withdraws it."""
 
@@ -55,7 +64,7 @@ class Tag:
     on: bool = True
 
 
-Change: TypeAlias = Judgement | FateOf | Represents | Tag
+Change: TypeAlias = Judgement | PairNote | FateOf | Represents | Tag
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,16 @@ class JudgedPair:
 
 
 @dataclass(frozen=True)
+class NotedPair:
+    """The note on a pair as it holds now: by whom, when, and the number of its action."""
+
+    note: str
+    by: str
+    at: str
+    action: int
+
+
+@dataclass(frozen=True)
 class DecidedFate:
     """The fate of a document as it holds now: by whom, when, and the number of its action."""
 
@@ -111,8 +130,8 @@ class ChosenRepresentative:
 class DecisionState:
     """All decisions that hold after the action ``number``; 0 before the first.
 
-    The keys of ``judgements`` are pairs in canonical order (see :func:`pair_of`). ``choices`` holds the chosen
-    representatives with their authors, ``represents`` only their ids. ``tags`` are sorted.
+    The keys of ``judgements`` and ``notes`` are pairs in canonical order (see :func:`pair_of`). ``choices`` holds
+    the chosen representatives with their authors, ``represents`` only their ids. ``tags`` are sorted.
     """
 
     number: int
@@ -120,6 +139,7 @@ class DecisionState:
     fates: Mapping[Id, DecidedFate]
     choices: Mapping[Id, ChosenRepresentative]
     tags: Mapping[Id, tuple[str, ...]]
+    notes: Mapping[tuple[Id, Id], NotedPair] = field(default_factory=dict)
 
     @cached_property
     def represents(self) -> Mapping[Id, Id]:
@@ -129,6 +149,13 @@ class DecisionState:
     def verdict(self, a: Id, b: Id) -> JudgedPair | None:
         """Return the verdict on a pair, in any order."""
         return self.judgements.get(pair_of(a, b))
+
+    def note(self, a: Id, b: Id) -> str:
+        """Return the note on a pair, in any order: the later one of its own and that of its verdict, if any."""
+        judged, noted = self.verdict(a, b), self.notes.get(pair_of(a, b))
+        if noted is None or (judged is not None and judged.note and judged.action > noted.action):
+            return "" if judged is None else judged.note
+        return noted.note
 
 
 NO_DECISIONS = DecisionState(0, {}, {}, {}, {})

@@ -15,7 +15,7 @@ from neardup.collection.query.syntax import FieldClause, Fingerprint, WordsClaus
 from neardup.comparison.kinds import KINDS
 from neardup.display import counted, printable, similarity
 from neardup.errors import InputError
-from neardup.io.decisions.records import Action, Change, Fate, FateOf, Judgement, Represents, Tag, Verdict
+from neardup.io.decisions.records import Action, Change, Fate, FateOf, Judgement, PairNote, Represents, Tag
 from neardup.review import source
 from neardup.review.desk import views
 from neardup.review.desk.differences import Kernels
@@ -42,17 +42,12 @@ class Judgements:
     pairs: tuple[tuple[int, int], ...]
     sentence: str
 
-    def changes(self, lines: Lines, decision: source.Decide) -> list[Judgement]:
+    def changes(self, lines: Lines, decision: source.Decide) -> list[Change]:
         """Return them as changes for the store."""
         id = lines.index.documents.id
-
-        def verdict(a: int, b: int) -> Verdict | None:
-            if not decision.only_note:
-                return decision.verdict
-            judged = lines.judged(a, b)
-            return "unsure" if judged is None else judged.verdict
-
-        return [Judgement(id(a), id(b), verdict(a, b), decision.note) for a, b in self.pairs]
+        if decision.only_note:
+            return [PairNote(id(a), id(b), decision.note) for a, b in self.pairs]
+        return [Judgement(id(a), id(b), decision.verdict, decision.note) for a, b in self.pairs]
 
 
 def judgements(lines: Lines, decision: source.Decide, listed: Bools | None = None) -> Judgements:

@@ -224,7 +224,7 @@ class Lines:
             verdict=None if judged is None else judged.verdict,
             fate=verdicts.fate_of(id),
             tags=verdicts.state.tags.get(id, ()),
-            note="" if judged is None else judged.note,
+            note="" if document == head else verdicts.state.note(id, index.documents.id(head)),
             date=self.date(document)[:10],
             written=self._fates.written(document, row is None or bool(row["kept"])),
         )
@@ -283,6 +283,7 @@ class Lines:
             self.difference(a, b, kind, budget),
             None if judged is None else judged.verdict,
             why,
+            self.made.state.note(documents.id(a), documents.id(b)),
         )
 
     def similarity_of(self, a: int, b: int) -> float | None:

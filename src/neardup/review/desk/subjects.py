@@ -22,7 +22,16 @@ from neardup.collection.sets import Sets, reaches
 from neardup.comparison.compare import Comparison
 from neardup.display import counted
 from neardup.errors import InputError
-from neardup.io.decisions.records import NO_DECISIONS, Action, Change, DecisionState, Judgement, Tag, pair_of
+from neardup.io.decisions.records import (
+    NO_DECISIONS,
+    Action,
+    Change,
+    DecisionState,
+    Judgement,
+    PairNote,
+    Tag,
+    pair_of,
+)
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.writers.exports import as_bytes_of
 from neardup.review.source import Reviewed
@@ -267,10 +276,13 @@ class CollectionSubject:
             id: dict[Any, str] = {number: document.id for number, document in self._documents.items()}
             judgements = self._decisions.judgements.items()
             named = {pair_of(id[a], id[b]): judged for (a, b), judged in judgements if a in id and b in id}
+            noted = self._decisions.notes.items()
+            notes = {pair_of(id[a], id[b]): note for (a, b), note in noted if a in id and b in id}
             tags: dict[Any, tuple[str, ...]] = {
                 id[number]: tags for number, tags in self._decisions.tags.items() if number in id
             }
-            self._named = replace(NO_DECISIONS, number=self._decisions.number, judgements=named, tags=tags)
+            number = self._decisions.number
+            self._named = replace(NO_DECISIONS, number=number, judgements=named, tags=tags, notes=notes)
         return self._named
 
     def act(self, changes: Sequence[Change], *, by: str, what: str, seen: int | None = None) -> Action:
@@ -282,6 +294,10 @@ class CollectionSubject:
             if tagged is None:
                 raise InputError("The document has this tag, or lacks it, already", "Another tag")
             return tagged
+        notes = [change for change in changes if isinstance(change, PairNote)]
+        if len(notes) == len(changes):
+            noted = [(change.a, change.b) for change in notes]
+            return self._collection.note_all(noted, notes[0].note, by=by, seen=seen, what=what)
         judged = [change for change in changes if isinstance(change, Judgement)]
         if len(judged) < len(changes):
             raise InputError(
@@ -290,10 +306,6 @@ class CollectionSubject:
                 "Review the result of a run for everything else",
             )
         verdict, note = judged[0].verdict, judged[0].note
-        if any(one.verdict != verdict for one in judged):
-            raise InputError(
-                "The pairs have different verdicts", "A note for pairs of one verdict", "Note them by pair"
-            )
         pairs = [(change.a, change.b) for change in judged]
         action = self._collection.decide_all(pairs, verdict, by=by, note=note, seen=seen, what=what)
         if action is None:

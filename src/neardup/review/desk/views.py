@@ -219,7 +219,7 @@ def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Compa
         index.key(group) if group >= 0 and group == index.group_of[b] else None,
         comparison,
         None if judged is None else judged.verdict,
-        "" if judged is None else judged.note,
+        lines.made.state.note(index.documents.id(a), index.documents.id(b)),
         keys_of(lines, around.before),
         keys_of(lines, around.after),
         around.place,
