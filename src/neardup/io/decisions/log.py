@@ -518,5 +518,5 @@ def _decision(
     if row.value not in get_args(records.Verdict if row.kind == "pair" else records.Fate):
         raise ValueError("a decision has a value that does not exist")
     if row.kind == "pair":
-        return records.JudgedPair(row.value, row.note, row.by, row.at, row.action)
+        return records.JudgedPair(row.note, row.by, row.at, row.action, row.value)
     return records.DecidedFate(row.value, row.note, row.by, row.at, row.action)

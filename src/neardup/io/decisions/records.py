@@ -85,17 +85,6 @@ class Action:
 
 
 @dataclass(frozen=True)
-class JudgedPair:
-    """The verdict on a pair as it holds now: by whom, when, and the number of its action."""
-
-    verdict: Verdict
-    note: str
-    by: str
-    at: str
-    action: int
-
-
-@dataclass(frozen=True)
 class NotedPair:
     """The note on a pair as it holds now: by whom, when, and the number of its action."""
 
@@ -103,6 +92,13 @@ class NotedPair:
     by: str
     at: str
     action: int
+
+
+@dataclass(frozen=True)
+class JudgedPair(NotedPair):
+    """The verdict on a pair as it holds now, with its note."""
+
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
