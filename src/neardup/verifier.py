@@ -62,6 +62,7 @@ IDEOGRAPHIC NUMBER ZERO,HANGZHOU NUMERAL,OLD CHINESE ITERATION,VIETNAMESE ALTERN
 HIRAGANA,HENTAIGANA,THAI,LAO,KHMER,MYANMAR""".replace("\n", ",").split(",")
 CONNECTORS, TATWEEL = "_\u203f\u2040\u2054", "\u0640"  # which do not count at the edges of a token, and nowhere
 SAME = "same words; "
+SPACES = r"[^\S\x1c-\x1f]+"  # the property White_Space
 UNSEEN, GONE = object(), "nothing"  # a value that is not derived, and one that is not there
 
 
@@ -485,7 +486,8 @@ class Verifier:
             key = row if doc.units == () and self.set["empty"] != "one" else key
             ends = {row, line["first"], line.get("words", row), line.get("identical", row)}
             known = self.related and all(self.docs[end].units is not None for end in ends & self.docs.keys())
-            canonical = " ".join(unicodedata.normalize("NFC", (doc.text or "").removeprefix("\ufeff")).split())
+            normal = unicodedata.normalize("NFC", (doc.text or "").removeprefix("\ufeff"))
+            canonical = re.sub(SPACES, " ", normal).strip(" ")
             doc.words = classes.setdefault(key, row) if known else line.get("words", row)
             doc.alike = classes.setdefault((key, canonical), row) if known else line.get("identical", row)
             derived = doc.alike if self.set.get("copies") == "identical" else doc.words
@@ -714,7 +716,8 @@ class Verifier:
         cut = Decimal(repr(float(m.similarity or 0))).quantize(Decimal("0.001"), ROUND_DOWN)
         other = m.head if m.exact or m.row == m.first else m.first
         words = self._characters(m.row, other, line.get("reason")) if "copies" in self.set else ""
-        words = "same words, other characters" if words == SAME else words
+        unnamed = re.search(r"same words, other characters \([a-z0-9,: ]+\)", line.get("reason") or "")
+        words = (unnamed[0] if unnamed else "") if words == SAME else words
         first = "" if m.row == m.first else f"exact copy of {self._id(m.first)}{': ' * bool(words)}{words}, "
         near = f"{first}near copy of {where}: {self.words} {cut}{side}"
         near += f"; {words}" if words and m.row == m.first else ""

@@ -17,6 +17,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import OutputError
+from neardup.run.copy_differences import NO_TEXTS
 from neardup.spark import components, decontaminate, decontamination
 from neardup.spark.dedup import dedup_files
 from neardup.spark.files import opened, require_new
@@ -36,6 +37,7 @@ pytestmark = [
 NOTICE = "the harbour office is closed on Friday because of the storm"
 COUNTS = ("read", "pairs", "groups", "kept", "removed")
 NOT_ON_SPARK = ("lost_units", "lost_passage", "difference")
+UNNAMED = f"same words, other characters ({NO_TEXTS})"
 DIFFERENCE = re.compile("same words; .*” there")
 """The first difference of an exact copy, for which a run on one machine reads its text again."""
 
@@ -82,7 +84,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 def rows_of(table: pa.Table) -> set[Any]:
     wanted = [name for name in table.column_names if name not in NOT_ON_SPARK]
     if "reason" in wanted:
-        reasons = [DIFFERENCE.sub("same words, other characters", one) for one in table["reason"].to_pylist()]
+        reasons = [DIFFERENCE.sub(UNNAMED, one) for one in table["reason"].to_pylist()]
         table = table.set_column(table.column_names.index("reason"), "reason", pa.array(reasons, pa.string()))
     rows = [tuple(row.items()) for row in table.select(wanted).to_pylist()]
     assert len(set(rows)) == len(rows), "no row comes twice"

@@ -5,10 +5,63 @@ neighbours in the expression, and then asks which marked characters differ.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from unicodedata import category, normalize
 
+import regex
+
 Span = tuple[int, int]
+
+CLASSES_OF_15 = dict.fromkeys(range(0x10EFD, 0x10F00), 220) | {0x1E08F: 230, 0x11F41: 9, 0x11F42: 9}
+"""Marks that an interpreter may not know yet, with their combining classes."""
+LATER = {0x0897, *range(0x11380, 0x113E3), *range(0x1611E, 0x1612A), *range(0x16D63, 0x16D6B)}
+"""Marks and compositions of later versions: Unicode 15 knows nothing of them."""
+
+
+def nfc(text: str) -> str:
+    """Return NFC of Unicode 15 whatever the version of the interpreter: decompose, sort the marks, compose."""
+    points: list[tuple[int, str]] = []
+    for char in text:
+        own = char if ord(char) in LATER else normalize("NFD", char)
+        points += [(_class(each), each) for each in own]
+    at = 0
+    while at < len(points):
+        end = at
+        while end < len(points) and points[end][0]:
+            end += 1
+        points[at:end] = sorted(points[at:end], key=lambda each: each[0])
+        at = end + 1
+    out: list[tuple[int, str]] = []
+    starter = -1
+    for own, char in points:
+        # blocked: something between the starter and the character has no lower class
+        blocked = starter < 0 or (starter != len(out) - 1 and out[-1][0] >= own)
+        both = "" if blocked else _composed(out[starter][1], char)
+        if both:
+            out[starter] = (0, both)
+            continue
+        starter = len(out) if own == 0 else starter
+        out.append((own, char))
+    return "".join(char for _, char in out)
+
+
+def _class(char: str) -> int:
+    return 0 if ord(char) in LATER else CLASSES_OF_15.get(ord(char), unicodedata.combining(char))
+
+
+def _composed(first: str, second: str) -> str:
+    if LATER & {ord(first), ord(second)}:
+        return ""
+    both = normalize("NFC", first + second)
+    return both if len(both) == 1 else ""
+
+
+def canonical(text: str) -> str:
+    """Return the fields between the white space of a text in NFC, after a byte order mark, with single spaces."""
+    normal = nfc(text[1:] if text.startswith("\ufeff") else text)
+    return " ".join(field for field in regex.split(r"\p{White_Space}+", normal) if field)
+
 
 DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d"
 _SIGNS = (
@@ -35,6 +88,11 @@ _LAYOUT = (
 )
 
 
+def is_white(char: str) -> bool:
+    """Whether a character has the property White_Space."""
+    return regex.fullmatch(r"\p{White_Space}", char) is not None
+
+
 def signs(text: str) -> set[int]:
     """Return the places of all signs and operators of a text."""
     symbols = {
@@ -53,15 +111,15 @@ def differences(
     ends = [(0, 0), *spans_a, (len(a), len(a))], [(0, 0), *spans_b, (len(b), len(b))]
     for k in range(len(spans_a) + 1):
         (_, i), (j, _), (_, m), (n, _) = ends[0][k], ends[0][k + 1], ends[1][k], ends[1][k + 1]
-        while k == 0 and i < j and a[i].isspace():
+        while k == 0 and i < j and is_white(a[i]):
             i += 1
-        while k == 0 and m < n and b[m].isspace():
+        while k == 0 and m < n and is_white(b[m]):
             m += 1
-        while k == len(spans_a) and i < j and a[j - 1].isspace():
+        while k == len(spans_a) and i < j and is_white(a[j - 1]):
             j -= 1
-        while k == len(spans_a) and m < n and b[n - 1].isspace():
+        while k == len(spans_a) and m < n and is_white(b[n - 1]):
             n -= 1
-        gaps = [re.sub(r"\s+", " ", normalize("NFC", gap)) for gap in (a[i:j], b[m:n])]
+        gaps = [regex.sub(r"\p{White_Space}+", " ", nfc(gap)) for gap in (a[i:j], b[m:n])]
         if gaps[0] == gaps[1]:
             continue
         while i < j and m < n and a[i] == b[m]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
-
-import regex
-
 from neardup.kernels.text.hashing import Key
 from support import reference
+from support.reference_characters import canonical
 
 PRIME = 2**61 - 1
 WORDS = 16
@@ -72,9 +69,8 @@ class Twin:
         return polynomial(first, self.points[0]), polynomial(second, self.points[1])
 
     def characters(self, text: str) -> int:
-        """Return the hash of the characters of a text: its fields in NFC, NUL written as no byte of UTF-8 is."""
-        normal = unicodedata.normalize("NFC", text)
-        fields = [field for field in regex.split(r"\p{White_Space}+", normal) if field]
+        """Return the hash of the characters of a text: its fields, NUL written as no byte of UTF-8 is."""
+        fields = canonical(text).split(" ") if canonical(text) else []
         hashes = [self.bytes(field.encode().replace(b"\0", b"\xff")) >> 4 for field in fields]
         return polynomial([len(fields), *hashes, *[0] * (-len(fields) % 4)], self.points[0])
 

@@ -18,8 +18,10 @@ from neardup.kernels.rows import CHANGED, CHANGED_ROW, CHARACTERS, EQUAL_ROW
 from neardup.tables import Int64s
 from neardup.text.characters import (
     COUNTED,
+    MARK,
     SIGN,
     SPACE,
+    WHITE_SPACE,
     CharacterDifference,
     differences,
     differing,
@@ -300,8 +302,9 @@ class PairedText:
 
     def _trimmed(self, side: int, span: Span) -> Span:
         text = self._text(side, span)
-        begin = span[0] + len(text) - len(text.removeprefix("\ufeff").lstrip())
-        return begin, max(begin, span[0] + len(text.rstrip()))
+        bare = text if span[0] else text.removeprefix(MARK)
+        begin = span[0] + len(text) - len(bare.lstrip(WHITE_SPACE))
+        return begin, max(begin, span[0] + len(text.rstrip(WHITE_SPACE)))
 
     def _inside(self, anchor: Anchor) -> None:
         """Compare the characters of equal tokens, and those between them."""

@@ -4,9 +4,10 @@ The rows in the table of ranks are numbered anew, as if they were all the docume
 pair and no copy, so they are in no group. Grouping and decisions use the same code as a run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from neardup.join.search import ExactJoin, FoundPairs
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.run.account import Bytes, Recall, Regrouped, RunAccount, plan_of
+from neardup.run.copy_differences import CopyDifferences, pairs_of
 from neardup.run.exclusions import bytes_removed
 from neardup.run.kinds import counts_of
 from neardup.run.lost_text import lost_counts
@@ -44,7 +46,7 @@ from neardup.run.stages.account import (
     why_nothing_goes,
 )
 from neardup.run.stages.records import Action, LeaderPairs, MemberTable, Purpose
-from neardup.run.tables import COUNTS, MEASURED, CopyDifferences, involved, with_sides
+from neardup.run.tables import COUNTS, MEASURED, differing_ends, involved, with_sides
 from neardup.runtime import Silent, peak_memory
 from neardup.settings import SearchSettings, Settings, ratio
 from neardup.tables import VERIFIED, Bools, Int64s, column, one_array, verified_table
@@ -69,7 +71,7 @@ def regroup(result: Result, threshold: float) -> Result:
     with meter.stage("regroup", None, "documents"):
         rows = stored_rows(result)
         pairs, shingles = document_pairs(result.pairs, rows, was.search.measure)
-        stored = ResultPairs(pairs, shingles, pairs.slice(0, 0), result.copies)
+        stored = ResultPairs(pairs, shingles, pairs.slice(0, 0), partial(differences_in, result))
         stored = replace(stored, far=_far_pairs(result, rows, stored, was))
         wanted = JudgedRun, MemberTable
         judged, members = _run(STAGES, wanted, rows, stored, now, result.run.action)
@@ -175,19 +177,33 @@ def document_pairs(pairs: pa.Table, rows: JudgedRows, measure: str) -> tuple[pa.
 class ResultPairs:
     """The stored pairs of a result (VERIFIED), by the measure and counted on shingles.
 
-    ``far`` are pairs of documents with their representatives that are not among them; ``copies`` is the table of
-    exact copies.
+    ``far`` are pairs of documents with their representatives that are not among them; ``differences`` finds the
+    first differences of documents with the same words.
     """
 
     pairs: pa.Table
     shingles: pa.Table
     far: pa.Table
-    copies: pa.Table
+    differences: Callable[[JudgedRows, Decisions], CopyDifferences]
 
 
-def stored_differences(stored: ResultPairs, rows: JudgedRows) -> CopyDifferences:
-    """Look up the first differences of exact copies."""
-    return CopyDifferences.stored(stored.copies, rows)
+def differences_in(result: ResultRecord, rows: JudgedRows, decisions: Decisions) -> CopyDifferences:
+    """Look up the first differences of documents with the same words; others are found in the texts again."""
+    known = CopyDifferences.stored(result.copies, rows)
+    lacking = pairs_of(*differing_ends(rows, decisions), rows.alike, known)
+    number = np.sort(column(result.ranks, "row"))
+
+    def texts(wanted: Int64s) -> Iterator[bytes]:
+        if result.texts is None:
+            raise InputError("The texts are not stored", "A result with texts", "Save it with texts")
+        return (text for _, text in result.texts.each(number[wanted]))
+
+    return known.merged(CopyDifferences.of(lacking, rows.bytes, texts, 1))
+
+
+def stored_differences(stored: ResultPairs, rows: JudgedRows, decisions: Decisions) -> CopyDifferences:
+    """Look up the first differences of documents with the same words."""
+    return stored.differences(rows, decisions)
 
 
 def near_pairs(stored: ResultPairs, search: SearchSettings) -> tuple[FoundPairs, ExactJoin, PairRoom]:

@@ -24,7 +24,7 @@ from neardup.run.account import Bytes, RunAccount
 from neardup.run.exclusions import bytes_removed
 from neardup.run.lost_text import COLUMNS, lost_counts, with_lost_columns
 from neardup.run.records import ResultRecord
-from neardup.run.regroup import document_pairs, require, stored_rows
+from neardup.run.regroup import differences_in, document_pairs, require, stored_rows
 from neardup.run.result_folder import read_result
 from neardup.run.review_decisions import (
     Applied,
@@ -36,7 +36,7 @@ from neardup.run.review_decisions import (
     with_decided,
 )
 from neardup.run.stages.account import decided
-from neardup.run.tables import CopyDifferences, group_table, represented, with_sides
+from neardup.run.tables import group_table, represented, with_sides
 from neardup.settings import Keep, Settings
 from neardup.settings.rules import KEEP_NONE
 from neardup.tables import DECISIONS_FILE, OLD_LEADS, Bools, Int64s
@@ -161,7 +161,7 @@ def after_review(result: Result, given: ReviewedResult) -> Result:
         stored.with_fates(decisions, same), decided, rows, documents, settings.keep, compared, same
     )
     counted_copies = represented(decisions, rows) if settings.keep.count else None
-    differences = CopyDifferences.stored(result.copies, rows)
+    differences = differences_in(result, rows, decisions)
     groups = group_table(decisions, rows, differences, settings.search, settings.keep.held, counted_copies)
     groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
     groups = with_decided(groups, decided, decisions, settings.search.in_words)

@@ -1,7 +1,6 @@
 """Decisions about rows → the tables that people read, with ids, reasons, and counts of represented documents."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +25,7 @@ from neardup.join.criterion import similarity_of
 from neardup.join.pairs import Pairs
 from neardup.measures import MEASURES
 from neardup.run.account import RunAccount
+from neardup.run.copy_differences import CopyDifferences
 from neardup.settings import SearchSettings
 from neardup.tables import OLD_LEADS, Bools, Int64s, UInt64s, column
 
@@ -158,60 +158,19 @@ def pair_table(pairs: pa.Table, shingles: pa.Table, rows: JudgedRows, measure: s
     return table
 
 
-@dataclass(frozen=True)
-class CopyDifferences:
-    """The first difference of characters of exact copies from the row that they copy, in words, by row."""
-
-    found: Mapping[int, str] = field(default_factory=dict)
-
-    @classmethod
-    def stored(cls, copies: pa.Table, rows: JudgedRows) -> "CopyDifferences":
-        """Those that a table of copies holds."""
-        own = pc.index_in(copies["id"], value_set=rows.ids.of(np.arange(rows.first_new, len(rows))))
-        places = own.to_numpy().astype(np.int64) + rows.first_new
-        texts = zip(places.tolist(), copies["difference"].to_pylist(), strict=True)
-        return cls({row: text for row, text in texts if text is not None})
-
-    def words(self, own: Int64s, others: Int64s, rows: JudgedRows) -> list[str]:
-        """Say of each row whether it is identical to the other one; "" for rows with other words.
-
-        Differences are known from the first row of a text alone, so that stored results have the same sentences.
-        """
-        (same, identical), first = (labels[own] == labels[others] for labels in rows.alike), rows.copy_of[own]
-        of_first = rows.alike.characters[first]
-        others_first, own_first = (rows.alike.characters[some] == of_first for some in (others, own))
-        in_words = []
-        for place, (row, other) in enumerate(zip(own.tolist(), others.tolist(), strict=True)):
-            if not same[place]:
-                in_words.append("")
-            elif identical[place]:
-                in_words.append("identical")
-            elif others_first[place] and row in self.found:
-                in_words.append(f"same words; {self.found[row]}")
-            elif own_first[place] and other in self.found:
-                in_words.append(f"same words; {turned(self.found[other])}")
-            else:
-                in_words.append("same words, other characters")
-        return in_words
-
-
-def turned(difference: str) -> str:
-    """Return a difference seen from the other document.
-
-    >>> turned("case: “The” here, “the” there")
-    'case: “the” here, “The” there'
-    """
-    kind, _, places = difference.partition(": “")
-    here, _, there = places.removesuffix("” there").partition("” here, “")
-    return f"{kind}: “{there}” here, “{here}” there"
-
-
 def compared_with(decisions: Decisions, rows: JudgedRows) -> Int64s:
     """int64[members]: the row whose text is compared with that of each member: its representative, or of a copy
     of another document the first row of its text."""
     first, heads = rows.copy_of[decisions.rows], decisions.representative_row
     copies_another = ~decisions.exact & ~decisions.is_representative & (first != decisions.rows)
     return np.where(copies_another, first, heads)
+
+
+def differing_ends(rows: JudgedRows, decisions: Decisions) -> tuple[Int64s, Int64s]:
+    """The rows that tables and reasons compare with others, and these: int64[n] each."""
+    copies = rows.new_copies
+    own = np.concatenate((copies, decisions.rows))
+    return own, np.concatenate((rows.copy_of[copies], compared_with(decisions, rows)))
 
 
 def copy_table(rows: JudgedRows, differences: CopyDifferences) -> pa.Table:
@@ -223,7 +182,7 @@ def copy_table(rows: JudgedRows, differences: CopyDifferences) -> pa.Table:
             "id": rows.ids.of(copies),
             "copy_of": rows.ids.of(others),
             "identical_to": pc.if_else(pa.array(identical != copies), rows.ids.of(identical), None),
-            "difference": pa.array([differences.found.get(row) for row in copies.tolist()], pa.string()),
+            "difference": pa.array(differences.of_rows(copies, others), pa.string()),
         }
     )
 
@@ -363,7 +322,7 @@ def _reasons_of(
     reasons = _spared(decisions, spared | same)
     alike = _similarities(decisions, search, side, rows.first_new)
     first = rows.copy_of[decisions.rows]
-    characters = np.array(differences.words(decisions.rows, compared_with(decisions, rows), rows), object)
+    characters = np.array(differences.words(decisions.rows, compared_with(decisions, rows), rows.alike), object)
     of_near = np.where((first == decisions.rows) & (characters != ""), "; " + characters, "")
     near = pc.binary_join_element_wise(
         "near copy of ", leading, where, alike, pa.array(of_near, pa.string()), carried, reasons, stays, ""

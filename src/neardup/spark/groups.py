@@ -26,10 +26,11 @@ from neardup.join.shingle_store import DocumentSets, FeatureStores
 from neardup.join.verification import verify
 from neardup.kernels.text.hashing import Key
 from neardup.measures import MEASURES
+from neardup.run.copy_differences import NO_TEXTS, CopyDifferences
 from neardup.run.pipeline import Meter, Pipeline, Stage
 from neardup.run.stages import groups
 from neardup.run.stages.records import MemberTable, ShinglePairs
-from neardup.run.tables import CopyDifferences, copy_table, pair_table
+from neardup.run.tables import copy_table, pair_table
 from neardup.runtime import Silent
 from neardup.settings import RECORDS, SearchSettings, Settings
 from neardup.spark.job import Batches, sets_in, whole, whole_runs
@@ -100,8 +101,8 @@ def decide(settings: Settings, key: Broadcast[Key], first_new: int, batches: Bat
     tables = tables_of(search.measure, first_new > 0)
     for table in whole_runs(batches, "part", _ENOUGH):
         rows, part, stores = _part_of(table, settings, key.value, first_new)
-        # the texts are not read again: reasons name no difference of characters
-        given = [rows, part, stores, EVERYONE, PairRoom(), Meter(Silent()), CopyDifferences(), *records]
+        unread = CopyDifferences(why=NO_TEXTS)
+        given = [rows, part, stores, EVERYONE, PairRoom(), Meter(Silent()), unread, *records]
         (outcome,) = Pipeline.of(STAGES, given, [ComponentTables]).run(*given)
         for name, rows_of_table in outcome.by_name.items():
             if rows_of_table.num_rows:

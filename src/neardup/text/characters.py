@@ -2,7 +2,8 @@ r"""Differences of characters between two texts whose tokens are equal, which no
 
 Case, punctuation, a sign before a number, an operator, a percent or currency mark and a decimal mark are in no
 token. ``differences`` finds and names them: no other module decides on the kind of a character.
-White space that both have, and Unicode's canonical normal form (NFC), are no difference.
+White space that both have, and Unicode's canonical normal form (NFC), are no difference. White space is Unicode's
+property White_Space, and the normal form that of the pinned Unicode version: those of the interpreter are others.
 """
 
 import re
@@ -15,7 +16,7 @@ from unicodedata import category, decomposition, normalize
 import numpy as np
 
 from neardup.tables import Bools, Int64s
-from neardup.text.unicode import codepoints_of
+from neardup.text.unicode import codepoints_of, nfc
 
 SPACE, LEFT_OUT, FORM, CASE, PUNCTUATION, SIGN = range(6)
 """The kinds of a difference of characters, the weightiest last.
@@ -50,15 +51,28 @@ class CharacterDifference(NamedTuple):
     b: tuple[int, int]
 
 
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+)
+"""The characters with the property White_Space: Python's ``str.isspace`` has U+001C to U+001F, too."""
+MARK = "\ufeff"
+"""The byte order mark: at the beginning of a text it is none of its characters, elsewhere it is one."""
+
+
 def canonical(text: str) -> str:
     r"""Return a text in its normal form (NFC), with each run of white space as one space, none at the ends.
 
-    Texts with the same canonical form have the same characters for a reader.
+    A byte order mark at the beginning goes. Texts with the same canonical form have the same characters for a
+    reader: they are *identical*. ``kernels.text.characters`` hashes the same form.
 
     >>> canonical(" cafe\u0301\r\n - 5")
     'café - 5'
     """
-    return " ".join(normalize("NFC", text.removeprefix("\ufeff")).split())
+    return _collapsed(text.removeprefix(MARK))
+
+
+def _collapsed(text: str) -> str:
+    return _SPACES.sub(" ", nfc(text)).strip(" ")
 
 
 def differences(
@@ -94,8 +108,9 @@ def differences(
 def _without_ends(text: str, begin: int, end: int, ends: tuple[bool, bool]) -> tuple[int, int]:
     """Return a gap without the white space at the ends of all text that is looked at."""
     gap = text[begin:end]
-    begin += (len(gap) - len(gap.removeprefix("\ufeff").lstrip())) * ends[0]
-    return begin, max(begin, end - (len(gap) - len(gap.rstrip())) * ends[1])
+    bare = gap.removeprefix(MARK) if begin == 0 else gap
+    begin += (len(gap) - len(bare.lstrip(WHITE_SPACE))) * ends[0]
+    return begin, max(begin, end - (len(gap) - len(gap.rstrip(WHITE_SPACE))) * ends[1])
 
 
 def gap_of(text: str, begin: int, end: int) -> BetweenTokens:
@@ -166,7 +181,7 @@ def differing(
 def _without_space(gap: str, place: int, begin: int, end: int) -> tuple[int, int]:
     """Return where gap[begin:end], which begins at ``place``, has more than white space; the place if nowhere."""
     middle = gap[begin:end]
-    solid = middle.strip()
+    solid = middle.strip(WHITE_SPACE)
     first = place + middle.find(solid) if solid else place
     return first, first + len(solid)
 
@@ -176,6 +191,9 @@ AHEAD = 24
 LONGEST = 1 << 10
 """Characters of two gaps from which on their kind is not looked for: punctuation alone is never that long."""
 _HELD = 1 << 14
+FIELDS = re.compile(f"[^{WHITE_SPACE}]+")
+"""Runs of characters without white space."""
+_SPACES = re.compile(f"[{WHITE_SPACE}]+")
 _DASHES = frozenset("-\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d")
 _SAME_MARKS = str.maketrans({**dict.fromkeys(_DASHES, "-"), "\u2019": "'"})
 """A typographic minus or dash is the same sign as the one of a typewriter."""
@@ -198,11 +216,11 @@ def kind_of_tokens(a: str, b: str) -> int | None:
     >>> [KINDS[kind_of_tokens(*forms)] for forms in (("The", "the"), ("m\\u00b2", "m2"), ("\\ufb01t", "fit"))]
     ['case', 'sign or operator', 'form of letters']
     """
-    a, b = normalize("NFC", a), normalize("NFC", b)
-    if a.split() == b.split() or not (
+    if _collapsed(a) == _collapsed(b) or not (
         a and b
     ):  # the second token of a character, such as the 2 of ½, goes with the first
         return None
+    a, b = nfc(a), nfc(b)
     forms = [[(char, decomposition(char)) for char in token if decomposition(char)[:1] == "<"] for token in (a, b)]
     raised = [[char for char, form in token if form.startswith(_FORMULA)] for token in forms]
     if raised[0] != raised[1]:
@@ -227,7 +245,7 @@ def kind_of_gaps(a: BetweenTokens, b: BetweenTokens) -> int | None:
     >>> KINDS[kind_of_gaps(BetweenTokens(". ", "e", "an"), BetweenTokens(", ", "e", "an"))]
     'punctuation'
     """
-    one, other = (_SPACES.sub(" ", normalize("NFC", gap.text)) for gap in (a, b))
+    one, other = (_SPACES.sub(" ", nfc(gap.text)) for gap in (a, b))
     if one == other:
         return None
     if len(one) + len(other) > LONGEST:
@@ -235,7 +253,7 @@ def kind_of_gaps(a: BetweenTokens, b: BetweenTokens) -> int | None:
     if _has_words(one) or _has_words(other):
         left = kind_of_gaps(*(gap._replace(text=_NOT_COUNTED.sub(" ", gap.text)) for gap in (a, b)))
         return LEFT_OUT if left is None else max(left, LEFT_OUT)
-    solid = ["".join(gap.split()) for gap in (one, other)]
+    solid = [gap.replace(" ", "") for gap in (one, other)]
     digits = a.before.isdecimal() and a.after[:1].isdecimal()
     if solid[0] == solid[1]:
         return SIGN if digits and solid[0] in _DECIMAL_MARKS else SPACE
@@ -248,9 +266,6 @@ def kind_of_gaps(a: BetweenTokens, b: BetweenTokens) -> int | None:
     return max(kinds, default=SPACE)
 
 
-_SPACES = re.compile(r"\s+")
-
-
 def _has_words(gap: str) -> bool:
     return any(char.isalnum() or char == "\ufdd0" for char in gap)
 
@@ -258,7 +273,7 @@ def _has_words(gap: str) -> bool:
 def _kind(gap: BetweenTokens, place: int) -> int:
     """Return the kind of one character of a gap, by itself and by its neighbours."""
     char, text = gap.text[place], gap.text
-    if char.isspace():
+    if char in WHITE_SPACE:
         return SPACE
     if char in _NUMBER_MARKS or char in _CHECKS:
         return SIGN
@@ -293,7 +308,7 @@ def _is_minus(gap: BetweenTokens, place: int, last: str, after: str) -> bool:
         is_bullet = spaces and _begins_line(gap, place)
         return not is_bullet and not last.isalpha()  # COVID-19, and a list of numbers
     if last.isdecimal():
-        return not after or after[0].isspace() or after[0] in ")]"  # 5,000.00- of accounts
+        return not after or after[0] in WHITE_SPACE or after[0] in ")]"  # 5,000.00- of accounts
     variable = after[:1].isalpha() and not after[1:2].isalnum()
     return variable and not last.isalnum() and last not in _DASHES
 

@@ -10,6 +10,7 @@ cluster is a token. Normalised means toNFKC_Casefold of Unicode 15.0.0 without t
 interpreter's version.
 """
 
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -134,6 +135,25 @@ def normalise(text: str) -> str:
     return _text(codepoints, n)
 
 
+_SURELY_NORMAL = re.compile("[\0-\u02ff]*").fullmatch
+
+
+def nfc(text: str) -> str:
+    """Return a text in Unicode's canonical normal form: NFC of Unicode 15.0.0 under any version of Python.
+
+    A lone surrogate becomes U+FFFD.
+
+    >>> nfc("cafe\u0301")
+    'café'
+    """
+    if text.isascii() or _SURELY_NORMAL(text):
+        return text
+    from neardup.kernels.text.characters import normal_points  # imported late: many texts need none
+
+    data = _utf8(text)
+    return _text(*normal_points(np.frombuffer(data, np.uint8), 0, len(data), canonical_tables()))
+
+
 def tokens(text: str) -> list[str]:
     """Return the tokens of the normalised text, in order.
 
@@ -184,12 +204,17 @@ def units(text: str, unit: str) -> list[str]:
 
 def _normalised(text: str) -> tuple[NDArray[np.uint32], int]:
     """Return an array that begins with the normalised code points, and their number."""
-    try:
-        data = text.encode("utf-8")
-    except UnicodeEncodeError:
-        data = "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text).encode("utf-8")
+    data = _utf8(text)
     codepoints, n, _ = unicode_kernel.normalise(np.frombuffer(data, np.uint8), 0, len(data), unicode_tables())
     return codepoints, int(n)
+
+
+def _utf8(text: str) -> bytes:
+    """Return a text in UTF-8, lone surrogates as U+FFFD."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text).encode("utf-8")
 
 
 def _characters(text: str) -> list[str]:

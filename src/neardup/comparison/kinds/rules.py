@@ -62,9 +62,9 @@ def kind_of(a: Reading, b: Reading) -> Kind:
     """
     words = a.words, b.words
     sizes = len(words[0]), len(words[1])
-    if canonical(a.text) == canonical(b.text):
-        return Kind(kinds.IDENTICAL, sizes, characters=Counter({SPACE: int(a.text != b.text)}))
     if np.array_equal(words[0].hashes, words[1].hashes):
+        if canonical(a.text) == canonical(b.text):
+            return Kind(kinds.IDENTICAL, sizes, characters=Counter({SPACE: int(a.text != b.text)}))
         characters = Counter(each.kind for each in differences(a.text, b.text, words[0].spans, words[1].spans))
         return Kind(kinds.SIGNS if characters[SIGN] else kinds.STYLE, sizes, characters=characters)
     numbers = numbers_of(a), numbers_of(b)

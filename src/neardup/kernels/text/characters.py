@@ -1,9 +1,11 @@
 """The characters of texts as one hash: equal for texts that differ at most in white space and normal form (NFC).
 
-A *field* is a run of characters without white space (property White_Space). A text is the sequence of its fields,
-each hashed with a key from its bytes in UTF-8, and the hash of a text is a polynomial of those
-(``kernels.text.hashing``). A text that is well-formed UTF-8 and surely in NFC is hashed as it is; another one is
-decoded and normalised first. ``tables`` are those of ``neardup.text.unicode.canonical_tables``.
+The texts with equal hashes are those with equal ``neardup.text.characters.canonical``: one definition, made twice.
+A byte order mark at the beginning is no character of a text. A *field* is a run of characters without white space
+(property White_Space). A text is the sequence of its fields, each hashed with a key from its bytes in UTF-8, and
+the hash of a text is a polynomial of those (``kernels.text.hashing``). A text that is well-formed UTF-8 and surely
+in NFC is hashed as it is; another one is decoded and normalised first. ``tables`` are those of
+``neardup.text.unicode.canonical_tables``.
 """
 
 import numpy as np
@@ -95,9 +97,16 @@ def field_edges(data, start, end, tables, edges):
     return n >> 1
 
 
+@njit(cache=True, nogil=True, inline="always")
+def without_mark(data, start, end):
+    """Return where a text begins, after its byte order mark."""
+    marked = end - start > 2 and data[start] == 0xEF and data[start + 1] == 0xBB and data[start + 2] == 0xBF
+    return start + 3 if marked else start
+
+
 @njit(cache=True, nogil=True)
-def normalised_fields(data, start, end, tables):
-    """Return (bytes uint8, edges int64, number of fields) of any text, in NFC; NUL is written as NUL_BYTE."""
+def normal_points(data, start, end, tables):
+    """Return (code points uint32, their number) of any text in NFC."""
     points, n, i = np.empty(end - start + 8, np.uint32), np.int64(0), np.int64(start)
     while i < end:
         code_point, taken = np.int64(data[i]), np.int64(1)
@@ -114,7 +123,13 @@ def normalised_fields(data, start, end, tables):
         else:
             points[n] = (rec >> PAYLOAD) & 0x1FFFFF if rec & MAPPED else code_point
             n += 1
-    points, n = nfc(points, n, tables)
+    return nfc(points, n, tables)
+
+
+@njit(cache=True, nogil=True)
+def normalised_fields(data, start, end, tables):
+    """Return (bytes uint8, edges int64, number of fields) of any text, in NFC; NUL is written as NUL_BYTE."""
+    points, n = normal_points(data, start, end, tables)
     text, edges = np.empty(4 * n + PADDING, np.uint8), np.empty(n + 2, np.int64)
     size, fields, within = np.int64(0), np.int64(0), False
     for k in range(n):
@@ -164,6 +179,7 @@ def character_hashes(batch, tables, key, out):
         data, start, end = batch.data, batch.offsets[d], batch.offsets[d + 1]
         if start >= batch.tail_begin:
             data, start, end = batch.tail, start - batch.tail_begin, end - batch.tail_begin
+        start = without_mark(data, start, end)
         edges = room(edges, end - start + 80)
         n = field_edges(data, start, end, tables, edges)
         if n >= 0:

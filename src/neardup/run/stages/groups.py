@@ -1,12 +1,11 @@
 """The stages from pairs to the fate of every row: groups, decisions of people, and the text that is lost."""
 
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.errors import InputError
 from neardup.group.decisions import Decisions, Heads, decisions_of, heads_of, leader_keys, settle
 from neardup.group.leaders import Grouped, GroupRules, group_found, merged, only_pairs
 from neardup.group.loss import Standing, standing, with_lost, with_passages
@@ -18,14 +17,15 @@ from neardup.join.search import ExactJoin, FoundPairs, HeldSets
 from neardup.join.shingle_store import FeatureStores
 from neardup.join.verification import verify
 from neardup.measures import MEASURES, Measure
+from neardup.run.copy_differences import CopyDifferences, pairs_of
 from neardup.run.exclusions import dropped_rows
-from neardup.run.kinds import first_differences
+from neardup.run.kinds import texts_of
 from neardup.run.lost_text import with_lost_columns
 from neardup.run.pipeline import Condition, Meter, Stage
 from neardup.run.recall import Audit
 from neardup.run.review_decisions import Applied, ReviewedResult, alike_by, applied, leaders_at, settled
 from neardup.run.stages.records import HeadPairs, LeaderPairs, LookedAt, MemberTable, Purpose, ShinglePairs
-from neardup.run.tables import CopyDifferences, Represented, group_table, represented
+from neardup.run.tables import Represented, differing_ends, group_table, represented
 from neardup.runtime import release_memory
 from neardup.settings import GroupSettings, Keep, SearchSettings, Shingles, Work
 from neardup.settings.rules import KEEP_NONE
@@ -205,17 +205,13 @@ def audited_rows(judged: JudgedRows, looked_at: LookedAt | None, audit: Audit) -
     return LookedAt(missed if looked_at is None else np.concatenate((looked_at.rows, missed)))
 
 
-def copy_differences(rows: Rows, judged: JudgedRows, work: Work, meter: Meter) -> CopyDifferences:
-    """Read exact copies of the same words again that are not identical, for their first difference."""
-    copies = judged.new_copies
-    first, characters = judged.copy_of[copies], judged.alike.characters
-    copies = copies[characters[copies] != characters[first]]
-    if not len(copies):
-        return CopyDifferences()
-    # fingerprints may outlive the files of their texts; the classes are known without them
-    with meter.stage("copies", len(copies), "documents"), suppress(InputError):
-        return CopyDifferences(first_differences(copies, judged.copy_of[copies], rows, work.threads))
-    return CopyDifferences()
+def copy_differences(
+    rows: Rows, judged: JudgedRows, decisions: Decisions, work: Work, meter: Meter
+) -> CopyDifferences:
+    """Read documents of the same words that are not identical again, for their first difference."""
+    pairs = pairs_of(*differing_ends(judged, decisions), judged.alike)
+    with meter.stage("copies", len(pairs), "pairs"):
+        return CopyDifferences.of(pairs, judged.bytes, partial(texts_of, rows), work.threads)
 
 
 def member_table(

@@ -13,6 +13,7 @@ from neardup.group.rows import JudgedRows
 from neardup.io.writers.scratch import TABLE_ROWS
 from neardup.join.pairs import Pairs, verified_room
 from neardup.join.rows import Rows
+from neardup.run.copy_differences import CopyDifferences
 from neardup.run.exclusions import not_judged_table
 from neardup.run.findings import Found
 from neardup.run.kinds import with_kinds, with_kinds_of_copies
@@ -23,7 +24,7 @@ from neardup.run.review_decisions import Applied, with_decided
 from neardup.run.stages import records
 from neardup.run.stages.account import Run, account
 from neardup.run.stages.groups import on_shingles
-from neardup.run.tables import CopyDifferences, copy_table, pair_table, rank_table
+from neardup.run.tables import copy_table, pair_table, rank_table
 from neardup.runtime import Silent
 from neardup.settings import GroupSettings, Keep, SearchSettings, Work
 from neardup.tables import column
