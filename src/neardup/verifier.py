@@ -11,10 +11,14 @@ import csv
 import hashlib
 import io
 import json
+import lzma
+import math
 import random
 import re
 import sys
+import tarfile
 import unicodedata
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from decimal import ROUND_DOWN, Decimal
@@ -25,6 +29,7 @@ from itertools import chain, pairwise, zip_longest
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -34,22 +39,22 @@ MOST = 3_000  # up to this many different documents all pairs are counted; of mo
 # settings whose shingles are not made here, and those whose fates are not derived here
 LEAVING_OUT = "mask", "ignore_numbers", "stop_words", "tokenizer", "ignore_common"
 UNUSUAL = "across", "no_self", "only_contained", "decisions", "regrouped_from", "crowds"
+NUMBER = r"(?i)\s*[-+]?(\d[\d_]*)?\.?\d*(e[-+]?\d+)?\s*|.*(inf|nan).*"  # texts that a program may read as numbers
 ERRORS = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError, EOFError, pa.ArrowException
 SETS = "resemblance", "containment", "overlap", "vocabulary", "multiset"  # the measures that are derived here
 FORMULAS = {"overlap": "smaller", "containment": "own", "chunk-longest": "larger", "lcs": "both"}
 SIDES = {"new-in-old": ("own", "this document in that one"), "old-in-new": ("other", "that document in this one")}
 SIDES["either"] = "smaller", "the smaller one in the larger one"
 PLAIN = "", ".txt", ".text", ".md"  # suffixes of documents that are their text; of others the stored text counts
-CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd", ".lz4": "lz4"}
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd", ".lz4": "lz4", ".xz": "xz"}
 # keys of run.json about the process and its options: they say nothing about the documents
 OF_PROCESS = (
     "neardup_version format action settings settings_digest versions unicode choice plan notes reading "
     "closed hubs reading_against regrouped_from seconds peak_memory_bytes config kept_files"
 )
 PAIR, MEASURED = ("shared", "size_a", "size_b"), ("common", "total_a", "total_b")
-NAMES = (
-    "run problems kept removed pairs groups copies ranks not_judged places located texts missed common by names"
-)
+TABLES = "pairs", "groups", "copies", "ranks", "not_judged"
+NAMES = ["run", "problems", "kept", "removed", "places", "located", "texts", "missed", "common", "by", "names"]
 LOST = "shingles", "lost_shingles", "lost_units", "lost_passage"
 # Default_Ignorable_Code_Point of Unicode 15: invisible characters, which do not count
 IGNORABLE = """AD 34F 61C 115F-1160 17B4-17B5 180B-180F 200B-200F 202A-202E 2060-206F 3164 FE00-FE0F FEFF FFA0
@@ -64,8 +69,6 @@ CONNECTORS, TATWEEL = "_\u203f\u2040\u2054", "\u0640"  # which do not count at t
 SAME = "same words; "
 SPACES = r"[^\S\x1c-\x1f]+"  # the property White_Space
 UNSEEN, GONE = object(), "nothing"  # a value that is not derived, and one that is not there
-
-
 URL_STATES = "states of files at URLs: copies were read"
 
 
@@ -101,11 +104,6 @@ def kind(char):
     return "single" if single else "word", category[0] == "M" and ord(char) not in _codes(SEPARATE)
 
 
-def is_known(char):
-    """Return whether Python knows a character."""
-    return unicodedata.category(char) != "Cn"
-
-
 def units_of(text, unit):
     """Return the tokens of a text, or its characters with white space collapsed (docs/explanation/measures.md)."""
     text = unicodedata.normalize("NFC", "".join(map(folded, text)).replace(TATWEEL, ""))
@@ -129,14 +127,9 @@ def record(names, values):
 
 def ratio(formula, common, own, other):
     """Return a measure as two whole numbers, seen from the side of ``own``."""
-    whole = {
-        "smaller": min(own, other),
-        "own": own,
-        "other": other,
-        "larger": max(own, other),
-        "both": own + other,
-    }
-    return common * (1 + (formula == "both")), max(whole.get(formula, own + other - common), 1)
+    sizes = {"smaller": min(own, other), "larger": max(own, other), "own": own, "other": other}
+    sizes |= {"both": own + other, "union": own + other - common}
+    return common * (1 + (formula == "both")), max(sizes[formula], 1)
 
 
 def digest_of(data):
@@ -168,9 +161,23 @@ def trees(members, edges):
     return {member: top(member) for member in above}
 
 
+def content_of(path):
+    """Return the bytes of a file, or of a member of an archive: its path, ``!/``, and the name of the member."""
+    archive, _, member = str(path).partition("!/")
+    if not member:
+        return Path(path).read_bytes()
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as opened:
+            return opened.read(member)
+    with tarfile.open(archive) as opened:
+        return opened.extractfile(member).read()
+
+
 def unpacked(name, data):
     """Return a content uncompressed, by the suffix of its name."""
     codec = CODECS.get(Path(name).suffix.lower())
+    if codec == "xz":
+        return lzma.decompress(data)
     return pa.CompressedInputStream(pa.BufferReader(data), codec).read() if codec else data
 
 
@@ -258,16 +265,14 @@ class Verifier:
 
     def __init__(self, out: str | Path, inputs: Iterable[str] = (), sample: int = 0) -> None:
         self.out, self.sample, self.unseen = Path(out), sample, Counter[str]()
-        self.tables: dict[str, Any] = {}
-        self.numbers: dict[Any, int] = {}
+        self.tables, self.numbers = dict[str, Any](), dict[Any, int]()
         self.inputs = [p for name in inputs for p in (Path(name), *Path(name).glob("**/*")) if p.is_file()]
         self.run = json.loads((self.out / "run.json").read_text(encoding="utf-8"))
         self.command = self.run.get("command") or ("part" if self.run.get("action") == "part" else "")
         if not self.command:
             self.set, self.counts = self.run["settings"], self.run["counts"]
             self.measure, self.threshold = self.set["measure"], Fraction(str(self.set["threshold"]))
-            keep, self.formula = self.set["keep"], FORMULAS.get(self.measure, "union")
-            self.keep = keep if isinstance(keep, str) else ", ".join(keep)
+            self.formula = FORMULAS.get(self.measure, "union")
             self.cleaned = bool(self.run.get("base_text") or any(self.set[name] for name in LEAVING_OUT))
             self.thinned = bool(self.run["crowds"] or self.run["popular"]["documents"])
             informed = self.measure[:5] == "chunk" and self.set["matching"] == "information"
@@ -285,11 +290,14 @@ class Verifier:
             raise DifferenceError(f"{name}: neardup writes nothing like this: {kind}: {error!s:.200}") from error
 
     def _table(self, name):
-        path = self.out / f"{name}.parquet"
         if name not in self.tables:
-            there = path.exists() or name in ("pairs", "groups", "copies", "ranks", "not_judged")
-            self.tables[name] = pq.read_table(path).to_pylist() if there else []
+            path = self.out / f"{name}.parquet"
+            self.tables[name] = pq.read_table(path).to_pylist() if path.exists() or name in TABLES else []
         return self.tables[name]
+
+    def _beside(self, name, items):
+        """Yield some items, each with its line in a table of the result, or an empty one."""
+        return zip_longest(items, self._table(name)[: len(items)], fillvalue={})
 
     def _same(self, subject, recorded, derived):
         """Compare tables, records and values with all their parts; those not derived are counted."""
@@ -316,34 +324,32 @@ class Verifier:
             self._same(f"manifest, {name}", recorded, {key: result.get(key) for key in recorded})
         others = {p.name for p in self.out.iterdir() if "decisions.sqlite" not in p.name}
         equal("files that the manifest does not name", sorted(others - {*files, "manifest.json"}), [])
-        for name in [] if self.command else files:
-            self.unseen[f"file {name}"] += name.partition(".")[0] not in NAMES.split()
+        stems = {name: name.partition(".")[0] for name in files if not self.command}
+        equal("files that no run writes", [n for n, stem in stems.items() if stem not in (*NAMES, *TABLES)], [])
+        for name, stem in stems.items():
+            self.unseen[f"file {name}"] += stem in ("missed", "common", "by", "names")
         return f"{len(files):,} files have the recorded sizes and digests"
 
     # --- documents
 
     def _content(self, place):
-        """Return the path of an input and its content: as recorded, or the one of INPUT that has its digest."""
+        """Return the path and the content of an input: as recorded, or the one of INPUT that has its digest."""
         path, digest = Path(place["path"]), place["digest"]
-        for other in sorted(
-            (p for p in self.inputs if p.name == path.name), key=lambda p: p.parts[::-1] != path.parts[::-1]
-        ):
+        named = (p for p in self.inputs if p.name == path.name)
+        for other in sorted(named, key=lambda p: p.parts[::-1] != path.parts[::-1]):
             path = other if digest in (None, digest_of(other.read_bytes())) else path
         if place["format"] == "table":
             return path, b""
-        try:
-            data = path.read_bytes()
-            content = unpacked(path, data)
-        except ERRORS as error:
-            raise UnreadError(f"{type(error).__name__}: {error!s:.150}") from error
+        data = content_of(path)
         if digest not in (None, digest_of(data)):
             raise UnreadError("it is not the file that was read: it has another digest")
-        versions = [place.get(name) for name in ("etag", "version", "modified")]  # those of URLs
-        if "://" in place["path"]:  # a copy has none
+        versions = [place.get(name) for name in ("etag", "version", "modified")]  # those of URLs: a copy has none
+        if "://" in place["path"]:
             self.unseen[URL_STATES] += any(versions)
-            versions = [None, None, None]
-        equal(f"places, {place['name']!r}", [place["size"] or 0, *versions], [len(data), None, None, None])
-        return path, content
+        else:
+            equal(f"places, {place['name']!r}, its state", versions, [None] * 3)
+        equal(f"places, {place['name']!r}, its size", place["size"] or 0, len(data))
+        return path, unpacked(path, data)
 
     def _decoded(self, name, data):
         """Return a text in UTF-8, by its recorded encoding, without its byte order mark."""
@@ -400,12 +406,8 @@ class Verifier:
         doc = self._row(place, (place["file"] - first, {}, None), [("",)])
         doc.id, doc.rejected = name, name in self.aside
         suffixes = [suffix.lower() for suffix in Path(base).suffixes if suffix.lower() not in CODECS]
-        doc.fields = {
-            "folder": folder.removesuffix("!") or ".",
-            "name": base,
-            "size": place["size"],
-            "suffix": "".join(suffixes[-1:]),
-        }
+        doc.fields = {"folder": folder.removesuffix("!") or ".", "name": base, "size": place["size"]}
+        doc.fields["suffix"] = "".join(suffixes[-1:])
         try:
             path, doc.native = self._content(place)
             inner = Path(path.stem if path.suffix.lower() in CODECS else path).suffix.lower()
@@ -414,7 +416,7 @@ class Verifier:
                     raise DifferenceError(f"{name!r} is plain text, and the result leaves it aside")
                 doc.data = self._decoded(name, doc.native)
                 doc.text = doc.data.decode("utf-8", "replace")
-        except UnreadError as error:
+        except (UnreadError, *ERRORS) as error:
             self.unseen[f"files that are documents: {error!s:.25}"] += 1
         self.unseen["files that are left aside: that they hold no text"] += doc.rejected
         return doc
@@ -431,7 +433,7 @@ class Verifier:
             try:
                 read += self._documents(place)
             except (UnreadError, ImportError, *ERRORS) as error:
-                self.unseen[f"input {place['name']!r}: {error!s:.150}"] += 1
+                self.unseen[f"input {place['name']!r}: {type(error).__name__}: {error!s:.150}"] += 1
                 self.whole = False
         rejected = [(d.place["name"], d.number) for d in read if d.rejected and d.place["format"] != "text"]
         listed = [(problem["source"], problem["row"]) for problem in self.problems if not problem["file"]]
@@ -445,7 +447,8 @@ class Verifier:
                 doc.data, doc.text = line["text"], line["text"].decode("utf-8", "replace")
         for row, doc in self.docs.items():
             doc.row, doc.new, doc.units = row, not doc.place["reference"], None
-            if doc.data is not None and not self.set["tokenizer"] and all(map(is_known, set(doc.text))):
+            known = doc.data is not None and "Cn" not in map(unicodedata.category, set(doc.text))
+            if known and not self.set["tokenizer"]:
                 doc.units = units_of(doc.text, self.set["unit"])
         self.new = [row for row, doc in self.docs.items() if doc.new]
         self.hidden = sum(doc.units is None for doc in self.docs.values())
@@ -471,40 +474,34 @@ class Verifier:
         return None if value in (None, "") else str(value).lower() if isinstance(value, bool) else str(value)
 
     def _copies(self):
-        ranks, classes, self.first = {line["row"]: line for line in self._table("ranks")}, {}, {}
+        ranks, classes, self.first, derived = {line["row"]: line for line in self._table("ranks")}, {}, {}, []
         self.typed = str if any(isinstance(line["id"], str) for line in ranks.values()) else lambda id: id
         texts = not self.whole or any(file.form == "text" for file in self.files.values())
-        self.related = not texts or not (self.set["within"] or self.set["across"])
+        related = self.related = not texts or not (self.set["within"] or self.set["across"])
         for row, doc in self.docs.items():
-            line, doc.within = (
-                ranks.get(row, {"first": row}),
-                [self._value(doc, name) for name in self.set["within"]],
-            )
-            doc.across = not doc.new if self.set["no_self"] else self._value(doc, self.set["across"])
+            line = ranks.get(row, {"first": row})
+            doc.within = [self._value(doc, name) for name in self.set["within"]]
             doc.carried = line.get("attachments")
+            doc.across = not doc.new if self.set["no_self"] else self._value(doc, self.set["across"])
             key = doc.units, repr((doc.within, doc.across, doc.carried))
             key = row if doc.units == () and self.set["empty"] != "one" else key
-            ends = {row, line["first"], line.get("words", row), line.get("identical", row)}
-            known = self.related and all(self.docs[end].units is not None for end in ends & self.docs.keys())
-            normal = unicodedata.normalize("NFC", (doc.text or "").removeprefix("\ufeff"))
-            canonical = re.sub(SPACES, " ", normal).strip(" ")
+            text = unicodedata.normalize("NFC", (doc.text or "").removeprefix("\ufeff"))
+            text = re.sub(SPACES, " ", text).strip(" ")
+            ends = {row, line["first"], line.get("words", row), line.get("identical", row)} & self.docs.keys()
+            known = related and all(self.docs[end].units is not None for end in ends)
             doc.words = classes.setdefault(key, row) if known else line.get("words", row)
-            doc.alike = classes.setdefault((key, canonical), row) if known else line.get("identical", row)
-            derived = doc.alike if self.set.get("copies") == "identical" else doc.words
-            self.first[row] = derived if known else line["first"]
+            doc.alike = classes.setdefault((key, text), row) if known else line.get("identical", row)
+            first = doc.alike if self.set["copies"] == "identical" else doc.words
+            self.first[row] = first if known else line["first"]
         self.rows = {(doc.new, self._id(row)): row for row, doc in self.docs.items()}
         self.copied = [row for row in self.new if self.first[row] != row]
-        lines, derived = self._table("copies"), []
-        for row, line in zip_longest(self.copied, lines[: len(self.copied)], fillvalue={}):
-            derived.append({"id": self._id(row), "copy_of": self._id(self.first[row])})
-            if "copies" in self.set:
-                words, alike = self._characters(row, self.first[row], line.get("difference")), self.docs[row].alike
-                difference = None if words == "identical" else words.removeprefix(SAME) or None
-                derived[-1] |= {
-                    "identical_to": self._id(alike) if alike != row else None,
-                    "difference": difference,
-                }
-        self._same("copies", lines, derived)
+        for row, line in self._beside("copies", self.copied):
+            first, alike = self.first[row], self.docs[row].alike
+            words = self._characters(row, first, line.get("difference"))
+            derived.append({"id": self._id(row), "copy_of": self._id(first)})
+            derived[-1]["identical_to"] = self._id(alike) if alike != row else None
+            derived[-1]["difference"] = None if words == "identical" else words.removeprefix(SAME) or None
+        self._same("copies", self._table("copies"), derived)
         return f"{len(derived):,} exact copies have the same units in the same order"
 
     def _characters(self, row, other, recorded):
@@ -577,11 +574,8 @@ class Verifier:
         full = [row for row in self.unique if self.docs[row].elements and self.related and self.measure in SETS]
         joined = full if len(full) <= MOST else sorted(random.Random(0).sample(full, MOST))
         self.unseen["documents whose pairs may be missing, not joined here"] += len(self.unique) - len(joined)
-        result, exact, tree = (
-            self._join(joined),
-            self.run["choice"]["method"] == "exact",
-            trees(self.unique, named),
-        )
+        result, exact = self._join(joined), self.run["choice"]["method"] == "exact"
+        tree = trees(self.unique, named)
         missing, within = result - set(named), set(joined)
         for a, b in missing if not self.thinned else ():
             if exact or (tree[a] == tree[b] and not self.run["closed"]["left_out"]):
@@ -607,30 +601,49 @@ class Verifier:
         part, whole = ratio(self.formula, *counts)
         row |= {self.measure.replace("-", "_"): part / whole} if self.measure not in SETS[:2] else {}
         row |= {"a_in_reference": not self.docs[pair[0]].new} if "a_in_reference" in line else {}
-        equal(
-            f"pairs, {row['id_a']!r} and {row['id_b']!r} at {whole and part / whole}",
-            True,
-            self._is_pair(*pair, counts),
-        )
+        subject = f"pairs, {row['id_a']!r} and {row['id_b']!r} at {part / whole}"
+        equal(subject, "a pair", "a pair" if self._is_pair(*pair, counts) else "no pair")
         self.pairs[pair] = counts
         return row
 
     # --- groups
 
+    def _preference(self, policy):
+        """Return a key of documents: the smaller, the better; None where the values are of several kinds."""
+        way, _, spelled = policy.partition(":")
+        if not spelled:
+            return lambda doc: {"first": 0, "last": -doc.row}.get(way, -len(doc.units or ()))
+        column, _, listed = spelled.partition("=")
+        values = {doc.row: doc.fields.get(column) for doc in self.docs.values() if doc.new}
+        kinds = {*map(type, values.values())}
+        if kinds <= {type(None)} or any(value != value or value == "" for value in values.values()):
+            return None
+        texts = [value for value in values.values() if kinds == {str}]
+        if way == "order":
+            order = {value: place for place, value in enumerate(listed.split(","))}
+            values = {row: order.get(str(value), len(order)) for row, value in values.items() if value is not None}
+        elif texts and all(re.fullmatch(r"-?\d+(\.\d+)?", text) for text in texts):
+            values = {row: float(value) for row, value in values.items()}
+        elif all(re.fullmatch(NUMBER, text) for text in texts) and not kinds <= {int, float, type(None)}:
+            return None
+        dense = {value: place for place, value in enumerate(sorted({*values.values()} - {None}))}
+        sign = -1 if way == "max" else 1
+        return lambda doc: sign * dense[values[doc.row]] if values.get(doc.row) in dense else doc.new * math.inf
+
     def _order(self):
         """Return the place of each row in the order of preference; as recorded where it is not derived."""
         recorded = {line["row"]: line["rank"] for line in self._table("ranks")}
-        keys = {"first": lambda row: 0, "last": lambda row: -row}
-        key = keys.get(self.keep, lambda row: -len(self.docs[row].units or ()))
-        order = sorted(self.docs, key=lambda row: (self.docs[row].new, key(row), row))
-        if (
-            self.keep in ("first", "last", "longest", "none")
-            and self.whole
-            and not (self.hidden and self.keep not in keys)
-        ):
+        policies = [self.set["keep"]] if isinstance(self.set["keep"], str) else self.set["keep"]
+        keys = list(map(self._preference, policies))
+        known = None not in keys
+        order = sorted(
+            self.docs.values(), key=lambda doc: (doc.new, *(known and key(doc) for key in keys), doc.row)
+        )
+        order = [doc.row for doc in order]
+        if known and self.whole and not (self.hidden and {"longest", "none"} & {*policies}):
             return {row: place for place, row in enumerate(order)}
         self.unseen["ranks, the order of preference among all documents"] += len(recorded)
-        if self.keep in ("longest", "none", "first", "last"):
+        if known and not any(":" in policy for policy in policies):
             order = [row for row in order if row in recorded and self.docs[row].units is not None]
             equal("ranks, the order of preference", sorted(order, key=recorded.get), order)
         return recorded
@@ -681,7 +694,8 @@ class Verifier:
             stay[best[leader]] += [document] if document == leader or not self.docs[document].new else []
         for m in members:
             m.first, top, m.shingles = self.first[m.row], self.first[m.head], ()
-            m.exact, m.kept = m.first == top, m.row == m.head or self.run["action"] == "group"
+            stays = self.run["action"] == "group" or not m.doc.new
+            m.exact, m.kept = m.first == top, stays or (m.row == m.head and not self.none)
             m.similarity = Fraction(1) if m.exact else self._similarity(m.first, top)
             if not m.exact and self.docs[m.first].new:
                 m.shingles, inside = self.docs[m.first].shingles, [self.docs[one].shingles for one in stay[m.head]]
@@ -690,8 +704,8 @@ class Verifier:
 
     def _lost(self, m, line):
         """Return the columns about the text that a member takes with it."""
-        if m.kept or m.lost is UNSEEN:
-            return dict.fromkeys(LOST, None if m.kept else UNSEEN)
+        if m.kept or m.lost is UNSEEN or self.none:
+            return dict.fromkeys(LOST, None if m.kept or self.none else UNSEEN)
         row, doc = record(LOST, (len(m.shingles) or None, len(m.lost), 0, None)), self.docs[m.first]
         if m.lost and line.get("lost_units") is None and (self.run["bytes"]["text"] > 1 << 20 or not self.whole):
             return row | dict.fromkeys(LOST[2:], UNSEEN)
@@ -710,12 +724,13 @@ class Verifier:
     def _reason(self, m, size, line):
         head = self.docs[m.head]
         if m.row == m.head:
-            return f"represents {size - 1} other document{'s' * (size != 2)}"
+            goes = "" if m.kept else "; goes, too: keep is none"
+            return f"represents {size - 1} other document{'s' * (size != 2)}{goes}"
         where = f"{self._id(m.head)}{'' if head.new else ' in the reference set'}"
         side = f" (of {SIDES['new-in-old' if head.new else self.set['held']][1]})" if self.formula == "own" else ""
         cut = Decimal(repr(float(m.similarity or 0))).quantize(Decimal("0.001"), ROUND_DOWN)
         other = m.head if m.exact or m.row == m.first else m.first
-        words = self._characters(m.row, other, line.get("reason")) if "copies" in self.set else ""
+        words = self._characters(m.row, other, line.get("reason"))
         unnamed = re.search(r"same words, other characters \([a-z0-9,: ]+\)", line.get("reason") or "")
         words = (unnamed[0] if unnamed else "") if words == SAME else words
         first = "" if m.row == m.first else f"exact copy of {self._id(m.first)}{': ' * bool(words)}{words}, "
@@ -726,25 +741,23 @@ class Verifier:
 
     def _groups(self):
         self.rank, self.members, lines, rows = self._order(), None, self._table("groups"), []
+        self.none = self.set["keep"] == "none"
         gone = {line["id"] for line in (*lines, *self._table("not_judged")) if not line["kept"]}
         self.gone = {row for row in self.new if self._id(row) in gone}
-        odd = [name for name in UNUSUAL if self.run.get(name, self.set.get(name))] + ["lose"] * (
-            self.set["lose"] < 1
-        )
-        odd += [self.keep] * (self.keep not in ("longest", "first", "last"))
-        odd += ["attachments"] * any(doc.carried for doc in self.docs.values())
+        odd = [name for name in UNUSUAL if self.run.get(name, self.set.get(name))]
+        odd += ["lose"] * (self.set["lose"] < 1) + ["attachments"] * any(d.carried for d in self.docs.values())
         if odd:
             self.unseen[f"members of groups with fates and reasons, because of {', '.join(odd)}"] += len(lines)
             return f"not looked at: {len(lines):,} members of groups"
         self.members = self._members()
-        sizes = Counter(m.head for m in self.members or ())
-        for m, line in zip_longest(self.members, lines[: len(self.members)], fillvalue={}):
-            row = {"id": self._id(m.row), "group": self._id(m.head), "size": sizes[m.head], "kept": m.kept}
-            row |= {"similarity": UNSEEN if m.similarity is None else float(m.similarity)}
-            row |= {"identical": self.docs[m.head].alike == m.doc.alike} if "identical" in line else {}
-            row |= {"group_in_reference": not self.docs[m.head].new} if "group_in_reference" in line else {}
-            row |= {"representative": m.row == m.head, "reason": self._reason(m, sizes[m.head], line)}
-            rows.append(row | self._lost(m, line))
+        sizes = Counter(m.head for m in self.members)
+        for m, line in self._beside("groups", self.members):
+            m.columns = {"id": self._id(m.row), "group": self._id(m.head), "size": sizes[m.head], "kept": m.kept}
+            m.columns |= {"representative": m.row == m.head, "identical": self.docs[m.head].alike == m.doc.alike}
+            m.columns |= {"similarity": UNSEEN if m.similarity is None else float(m.similarity)}
+            m.columns |= {"group_in_reference": not self.docs[m.head].new} if "group_in_reference" in line else {}
+            rows.append(m.columns | {"reason": self._reason(m, sizes[m.head], line)} | self._lost(m, line))
+            m.columns = rows[-1] | {"kept_id": None if self.none else self._id(m.head)}
         self._same("groups", lines, rows)
         return f"{len(rows):,} members of {len(sizes):,} groups, with their fates and reasons"
 
@@ -758,14 +771,9 @@ class Verifier:
         listed, derived = {line["row"] for line in ranks} if self.run["decisions"] else set(), []
         docs = [doc for doc in self.docs.values() if self.first[doc.row] in involved or doc.row in listed]
         for doc in docs:
-            line = {
-                "id": self._id(doc.row),
-                "row": doc.row,
-                "first": self.first[doc.row],
-                "rank": self.rank[doc.row],
-            }
-            line |= {"reference": not doc.new, "bytes": UNSEEN if doc.data is None else len(doc.data)}
-            line |= {"words": doc.words, "identical": doc.alike}
+            line = {"id": self._id(doc.row), "row": doc.row, "rank": self.rank[doc.row], "reference": not doc.new}
+            line |= {"first": self.first[doc.row], "words": doc.words, "identical": doc.alike}
+            line |= {"bytes": UNSEEN if doc.data is None else len(doc.data)}
             line |= {"across": UNSEEN if doc.across is UNSEEN else across.setdefault(doc.across, len(across))}
             line |= {"source": self._value(doc, self.set["sources"]) if doc.new else None}
             derived.append({name: line[name] for name in line if name in ranks[0]})
@@ -774,23 +782,19 @@ class Verifier:
         result = [{"row": doc.row, "file": doc.place["file"], "number": doc.number} for doc in docs]
         self._same("located", located, result if self.places else [])
         if (self.out / "texts.parquet").exists():
-            result = [self._stored(doc, line) for doc, line in zip_longest(docs, texts[: len(docs)], fillvalue={})]
+            result = [self._stored(doc, line) for doc, line in self._beside("texts", docs)]
             self._same("texts", texts, result if not self.run["regrouped_from"] else UNSEEN)
         self._same("not_judged", self._table("not_judged"), self._aside())
         return f"{len(derived):,} documents in pairs and copies, with their ranks, places and texts"
 
     def _stored(self, doc, line):
-        """Return the stored text of a document, and its other values where they are strings or integers."""
+        """Return the stored text of a document, and its other values where they are strings or numbers."""
         stored = json.loads(line.get("fields") or "{}") if line.get("row") == doc.row else {}
-        stored.pop("mtime", None)  # of a file, which may have been copied
-        own = {
-            name: str(doc.fields[name]) for name in stored if isinstance(doc.fields.get(name), str | int | float)
-        }
-        for name, value in own.items():
-            alike = value.removesuffix(".0") == stored[name].removesuffix(".0")
-            cut = stored[name].endswith("…") and value.startswith(stored[name][:-1])
-            own[name] = stored[name] if alike or cut else value
-        self._same("texts, fields", stored, own)
+        for name, value in stored.items():
+            own = str(doc.fields.get(name)) if isinstance(doc.fields.get(name), str | int | float) else value
+            cut = value.endswith("…") and own.startswith(value[:-1])
+            if name != "mtime" and not cut:  # that of a file, which may have been copied
+                equal(f"texts, fields of {doc.id!r}", value.removesuffix(".0"), own.removesuffix(".0"))
         return {"row": doc.row, "text": UNSEEN if doc.data is None else doc.data, "fields": line.get("fields")}
 
     def _aside(self):
@@ -812,40 +816,55 @@ class Verifier:
     def _kept(self):
         has, there = self.run.get("kept_files"), {p.name.partition(".")[0] for p in self.out.iterdir()}
         equal("files of kept rows", "kept" in there, bool(has))
-        self.unseen["removed rows"] += len(self.gone) if "removed" in there else 0
-        if not has or not self.whole or has["form"] == "by value":
-            self.unseen["kept rows"] += self.counts["kept"] if has else 0
+        if not has or not self.whole:
+            self.unseen["kept and removed rows"] += self.counts["read"] if there & {"kept", "removed"} else 0
             return "not looked at" if has else "the result has none"
-        stay = [self.docs[row] for row in self.new if self.run["action"] == "annotate" or row not in self.gone]
+        annotated = self.run["action"] == "annotate"
+        stay = [self.docs[row] for row in self.new if annotated or row not in self.gone]
         rows, listed = [doc for doc in stay if doc.place["format"] != "text"], has["listed"]
+        self.added = {m.row: m.columns for m in self.members or ()}
         for file in listed if has["form"] != "shards" else [{"file": "kept", "rows": len(rows)}]:
-            path = self.out / file["file"]
-            own = [doc for doc in rows if has["form"] != "as the input" or doc.place["name"] == file["input"]]
+            own = [doc for doc in rows if self._is_in(doc, file)]
             equal(f"run.json, rows of {file['file']}", file["rows"], len(own if rows else stay))
             if rows:
-                self._same_rows(sorted(p for p in (path, *path.glob("*")) if p.is_file()), own, file.get("input"))
+                columns = dict.fromkeys(("group", "representative", "similarity") if annotated else ())
+                self._same_rows(self.out / file["file"], file.get("input"), own, columns)
         equal("kept rows", sum(file["rows"] for file in listed), len(rows or stay if listed else ()))
         self._same_files({doc.id for doc in stay}, {self.out / file["file"] for file in listed})
+        removed = [self.docs[row] for row in sorted(self.gone) if self.docs[row].place["format"] != "text"]
+        paths = [p for p in self.out.glob("removed*") if removed and has["form"] == "one file"]
+        self.unseen["removed rows"] += len(self.gone) if "removed" in there and not paths else 0
+        for path in paths:
+            self._same_rows(path, None, removed, {"kept_id": None, "reason": UNSEEN})
         return f"{len(stay):,} rows are those of the input less the removed ones, in its order"
 
-    def _same_rows(self, paths, docs, input):
-        """Compare the rows in some files with documents, in order, every column."""
+    def _is_in(self, doc, file):
+        """Return whether a document belongs in a kept file: by the name of its input, or by the value of --by."""
+        form, (by, _, value) = self.run["kept_files"]["form"], Path(file["file"]).name.partition("=")
+        if form == "by value":
+            return (self._value(doc, by) or "__HIVE_DEFAULT_PARTITION__") == unquote(value)
+        return form != "as the input" or doc.place["name"] == file["input"]
+
+    def _same_rows(self, path, input, docs, added):
+        """Compare the rows in a file or folder with documents, in order, every column, also those ``added``."""
         places = [f for f in self.files.values() if f.form != "text" and not f.place["reference"]]
-        file = next(f for f in places if input in (None, f.place["name"]))
-        result, own = [], [doc.fields for doc in docs]
-        for path in paths:
-            data = unpacked(path, path.read_bytes())
+        file, result = next(f for f in places if input in (None, f.place["name"])), []
+        own = [doc.fields | {name: self.added.get(doc.row, added)[name] for name in added} for doc in docs]
+        raw = not added and not self.set["count"]
+        for part in sorted(p for p in (path, *path.glob("*")) if p.is_file()):
+            data = unpacked(part, part.read_bytes())
             if file.form == "csv":
                 header, *records = records_of(data, file.mark)
-                self._same("header of kept rows", dict(enumerate(header)), dict(enumerate(file.header)))
+                names = header if raw else header[: len(file.header)]
+                self._same("header of kept rows", dict(enumerate(names)), dict(enumerate(file.header)))
                 result += [record(header, row) for row in records]
+                own = [doc.fields for doc in docs]  # the added columns are not derived in the form of CSV
             else:
                 result += io.BytesIO(data) if file.form == "jsonl" else table_in(data)
-        if file.form == "jsonl" and result and own and json_in(result[0]).keys() <= own[0].keys():
-            own = [doc.native.removesuffix(b"\n") + b"\n" for doc in docs]
-        elif file.form == "jsonl":  # with columns that the run has added
-            result = list(map(json_in, result))
-        self._same("kept rows", result, own)
+        if file.form == "jsonl":
+            own = [doc.native.removesuffix(b"\n") + b"\n" for doc in docs] if raw else own
+            result = result if raw else list(map(json_in, result))
+        self._same(f"{path.name.partition('.')[0]} rows", result, own)
 
     def _same_files(self, staying, listed):
         """Compare the kept files that are documents with those of the input that stay, byte by byte."""
@@ -854,119 +873,106 @@ class Verifier:
         result = {p.relative_to(self.out / "kept").as_posix(): unpacked(p, p.read_bytes()) for p in paths}
         for id, doc in texts.items():
             stays = id in staying or (doc.rejected and id in result)
-            original = UNSEEN if doc.native is None else doc.native
-            name = (
-                "kept files, whose original is not read here" if stays and doc.native is None else f"kept {id!r}"
-            )
-            self._same(name, result.get(id), original if stays else None)
+            away = stays and (doc.native is None or "!/" in id)
+            self.unseen["kept files whose original is not read here, or in an archive"] += away
+            self._same(f"kept {id!r}", result.get(id), result.get(id) if away else doc.native if stays else None)
         self.unseen["kept files that are no documents"] += len(result.keys() - texts)
 
     # --- run.json
 
     def _account(self):
         derived = {key: value for key, value in self.run.items() if key in OF_PROCESS.split() or not value}
-        self._same("run.json", self.run, derived | self._totals() | self._of_groups())
+        self._same("run.json", self.run, derived | self._totals() | self._of_inputs() | self._of_groups())
         return f"{len(self.run):,} keys of run.json, but for those about the process"
 
     def _read(self, new):
-        docs, few = [doc for doc in self.docs.values() if doc.new is new], self.whole and not self.hidden
+        docs, sure = [doc for doc in self.docs.values() if doc.new is new], self.whole and not self.hidden
         sources = {doc.place["name"] for doc in self.all if doc.place["reference"] is not new}
         sizes = [len(doc.units or ()) for doc in docs]
         result = {"read": len(docs), "empty": sizes.count(0), "null": sum(doc.null for doc in docs)}
         result |= {"rejected": sum(bool({p["source"], p["file"]} & sources) for p in self.problems)}
         result |= {"short": sum(0 < n < self.set["length"] for n in sizes)}
-        return {name: value if few else UNSEEN for name, value in result.items()} | {
-            "invalid_utf8": 0 if self.whole and not self.invalid else UNSEEN
-        }
+        result = result if sure else dict.fromkeys(result, UNSEEN)
+        return result | {"invalid_utf8": 0 if self.whole and not self.invalid else UNSEEN}
 
     def _totals(self):
         """Derive the counts of documents, of the tables and of the text that is lost."""
-        groups, lines, few = self._table("groups"), self._table("not_judged"), self.whole and not self.hidden
+        groups, lines, sure = self._table("groups"), self._table("not_judged"), self.whole and not self.hidden
         near = sum(m.row != m.head and not m.exact and m.first == m.row for m in self.members or ())
+        gone = UNSEEN if not self.whole and any(not line["kept"] for line in lines) else len(self.gone)
         searched = dict.fromkeys(("candidates", "verified", "capped"), UNSEEN if self.run["closed"] else 0)
         counts = self._read(True) | searched | {"exact_copies": len(self.copied), "not_judged": len(lines)}
-        identical = sum(self.docs[row].alike != row for row in self.copied)
-        counts |= {"identical_copies": identical} if "identical_copies" in self.counts else {}
-        counts |= {"pairs": len(self.pairs), "groups": sum(m["representative"] for m in groups)}
-        gone = UNSEEN if not self.whole and any(not line["kept"] for line in lines) else len(self.gone)
-        counts |= {"removed": gone, "kept": UNSEEN if gone is UNSEEN else self.counts["read"] - gone}
-        counts |= {
-            "different": len(self.unique) if few and not self.cleaned else UNSEEN,
-            "near_copies": near if self.members is not None else UNSEEN,
-        }
+        counts["identical_copies"] = sum(self.docs[row].alike != row for row in self.copied)
+        counts |= {"pairs": len(self.pairs), "groups": sum(m["representative"] for m in groups), "removed": gone}
+        counts["kept"] = UNSEEN if gone is UNSEEN else self.counts["read"] - gone
+        counts["different"] = len(self.unique) if sure and not self.cleaned else UNSEEN
+        counts["near_copies"] = near if self.members is not None else UNSEEN
         judged = {"total": len(lines), "removed": sum(not line["kept"] for line in lines)}
-        judged |= {"kinds": dict(sorted(Counter(line["kind"] for line in lines).items()))}
-        judged |= {"files_left_aside": sum(line["bytes"] is None for line in lines)}
-        judged |= {"unit": self.run["not_judged"]["unit"]}
+        judged["kinds"] = dict(sorted(Counter(line["kind"] for line in lines).items()))
+        judged["files_left_aside"] = sum(line["bytes"] is None for line in lines)
+        judged["unit"] = self.run["not_judged"]["unit"]
         judged["listed"] = [{name: line[name] for name in ("id", "kind")} for line in lines[:100]]
-        gone = [m for m in groups if not m["kept"]]
-        counted = [m for m in gone if m["lost_shingles"] is not None]
+        out = [m for m in groups if not m["kept"]]
+        counted = [m for m in out if m["lost_shingles"] is not None]
         losing = sorted((m for m in counted if m["lost_shingles"]), key=lambda m: -m["lost_shingles"])
-        lost = {"removed": len(gone), "losing": len(losing), "unknown": len(gone) - len(counted)}
-        lost |= {
-            "shingles": sum(m["shingles"] or 0 for m in counted),
-            "lost": sum(m["lost_shingles"] for m in losing),
-        }
-        lost |= {"identical": sum(m["identical"] for m in gone)} if "identical" in self.run["lost"] else {}
+        lost = {"removed": len(out), "losing": len(losing), "unknown": len(out) - len(counted)}
+        lost |= {"lost": sum(m["lost_shingles"] for m in losing), "identical": sum(m["identical"] for m in out)}
+        lost["shingles"] = sum(m["shingles"] or 0 for m in counted)
         lost["most"] = [{name: m[name] for name in ("id", "group", *LOST)} for m in losing[:10]]
-        sizes = {"text": self.new, "removed_text": self.gone}
-        size = ((name, sum(len(self.docs[row].data or b"") for row in rows)) for name, rows in sizes.items())
-        result = {"counts": counts, "not_judged": judged, "lost": lost}
-        result["bytes"] = {name: count if few else UNSEEN for name, count in size}
-        for new, keys in (
-            (True, ("inputs", "columns")),
-            (False, ("against", "columns_against", "counts_against")),
-        ):
-            places = [p for p in self.places.values() if p["reference"] is not new]
-            if places and all(p["format"] != "text" for p in places):
-                columns = {
-                    "text": places[0]["text"],
-                    "id": (self.run[keys[1]] or {}).get("id") and places[0]["id"],
-                }
-                result |= record(keys, ([p["name"] for p in places], columns, self._read(new))[: len(keys)])
-            elif places and all(p["path"].endswith(p["name"].partition("/")[2]) for p in places):
-                result |= record(
-                    keys, (self.run[keys[0]], {"text": "text", "id": "id"}, self._read(new))[: len(keys)]
-                )
+        result = {"counts": counts, "not_judged": judged, "lost": lost, "bytes": {}}
+        for name, rows in (("text", self.new), ("removed_text", self.gone)):
+            size = sum(len(self.docs[row].data or b"") for row in rows)
+            result["bytes"][name] = size if sure else UNSEEN
         return result
 
-    def _of_groups(self):
-        """Derive what run.json says about the search, the groups and the files."""
-        result, kinds = (
-            {"popular": self.run["popular"]},
-            Counter(line.get("kind") for line in self._table("pairs")),
-        )
-        if self.run.get("kinds"):
-            result["kinds"] = {kind: kinds[kind] for kind in self.run["kinds"]}
-        if self.run["choice"]["method"] == "exact" and not self.thinned:
-            stored = f"exact: every pair at {self.words} {self.set['threshold']:g} or above is found"
-            aside, counts = (
-                self.run["not_judged"]["files_left_aside"],
-                (self.counts, self.run["counts_against"] or {}),
-            )
-            unread = sum(count.get("rejected", 0) for count in counts)
-            lacks = (aside, f"w{'as' if aside == 1 else 'ere'} not looked at"), (unread, "could not be read")
-            stored += "".join(
-                f"; {n:,} row{'s' * (n != 1)} or file{'s' * (n != 1)} {why}" for n, why in lacks if n
-            )
-            sure = {"estimated": 1.0, "low": 1.0, "high": 1.0}, {"estimated": 0.0, "low": 0, "high": 0}
-            result["recall"] = {"planned": 1.0, "at_threshold": 1.0, "at_least": False, "statement": stored}
-            result["recall"] |= {"predicted": sure[0], "missed": sure[1]}
-        if self.members is not None:
-            far = [m for m in self.members if m.similarity is None or float(m.similarity) < self.set["threshold"]]
-            tree, weak = trees(self.unique, self.pairs), UNSEEN if far else None
-            would = sum(count > 1 for count in Counter(tree[one] for one in {*self.leader.values()}).values())
-            groups = UNSEEN if any(m.similarity is None for m in far) else len({m.head for m in far})
-            result["chaining"] = {"groups": groups, "weakest": weak, "components_would_chain": would}
+    def _of_inputs(self):
+        """Derive what run.json says about the files, and how many rows of each stay."""
+        result = {}
+        for new, inputs, columns in ((True, "inputs", "columns"), (False, "against", "columns_against")):
+            places = [p for p in self.places.values() if p["reference"] is not new]
+            data = all(p["format"] != "text" for p in places)
+            if places and data:
+                names, id = [p["name"] for p in places], (self.run[columns] or {}).get("id") and places[0]["id"]
+                result |= {inputs: names, columns: {"text": places[0]["text"], "id": id}}
+            elif places and all(p["path"].endswith(p["name"].partition("/")[2]) for p in places):
+                result |= {inputs: self.run[inputs], columns: {"text": "text", "id": "id"}}
+            result |= {"counts_against": self._read(False)} if places and not new else {}
         forms = {place["format"] for place in self.places.values() if not place["reference"]}
         if self.whole and (forms == {"text"} or "text" not in forms) and self.run["removed_by"]:
             whole = ", ".join(self.run["inputs"][:3]) if forms == {"text"} else ""
             names = {row: whole or self.docs[row].place["name"] for row in self.new}
             read, gone = Counter(names.values()), Counter(names[row] for row in self.gone)
-            files = [
-                {"name": name, "read": count, "removed": gone[name]} for name, count in read.most_common(1000)
-            ]
+            files = [{"name": name, "read": n, "removed": gone[name]} for name, n in read.most_common(1000)]
             result["removed_by"] = {"files": files, "sources": UNSEEN if self.set["sources"] else []}
+        return result
+
+    def _of_groups(self):
+        """Derive what run.json says about the search and about chains."""
+        result, kinds = {"popular": self.run["popular"]}, Counter(p.get("kind") for p in self._table("pairs"))
+        if self.run.get("kinds"):
+            result["kinds"] = {kind: kinds[kind] for kind in self.run["kinds"]}
+        if self.run["choice"]["method"] == "exact" and not self.thinned:
+            stored = f"exact: every pair at {self.words} {self.set['threshold']:g} or above is found"
+            aside = self.run["not_judged"]["files_left_aside"]
+            unread = self.counts["rejected"] + (self.run["counts_against"] or {}).get("rejected", 0)
+            lacks = (aside, f"w{'as' if aside == 1 else 'ere'} not looked at"), (unread, "could not be read")
+            for n, why in lacks:
+                stored += f"; {n:,} row{'s' * (n != 1)} or file{'s' * (n != 1)} {why}" if n else ""
+            sure, none = dict.fromkeys(("estimated", "low", "high"), 1.0), {"estimated": 0.0, "low": 0, "high": 0}
+            result["recall"] = {"planned": 1.0, "at_threshold": 1.0, "at_least": False, "statement": stored}
+            result["recall"] |= {"predicted": sure, "missed": none}
+        if self.members is not None:
+            far = [m for m in self.members if m.similarity is None or float(m.similarity) < self.set["threshold"]]
+            tree, weak = trees(self.unique, self.pairs), UNSEEN if far else None
+            would = sum(count > 1 for count in Counter(tree[one] for one in {*self.leader.values()}).values())
+            groups = UNSEEN if any(m.similarity is None for m in far) else len({m.head for m in far})
+            if groups is not UNSEEN and far:
+                least = min(far, key=lambda m: m.similarity)
+                ends = record(
+                    ("id_a", "id_b"), map(self._id, sorted((self.first[least.row], self.first[least.head])))
+                )
+                weak = ends | {"group": self._id(least.head), "similarity": float(least.similarity)}
+            result["chaining"] = {"groups": groups, "weakest": weak, "components_would_chain": would}
         return result
 
 

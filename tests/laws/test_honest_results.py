@@ -9,19 +9,33 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
 from neardup import verifier
-from support.made_results import INPUTS, Case, documents, in_json, made, numbered, quiet, texts, written
+from support.made_results import (
+    INPUTS,
+    Case,
+    documents,
+    in_csv,
+    in_json,
+    made,
+    numbered,
+    quiet,
+    texts,
+    written,
+)
 from support.sealed import seal
 
 READING = {
     "nested": ("--text", "messages[].content", "--id", "meta.id"),
     "two columns": ("--text", "title,body"),
 }
-PARTLY = {"invalid bytes", "texts", "zip", "new characters"}
+PARTLY = {"invalid bytes", "texts", "zip", "tar", "new characters"}
 """Inputs that are not looked at as a whole: the number of invalid bytes, pictures, archives, new characters."""
+REMOVED = {"csv": 3, "semicolons": 3, "several": 3}
+"""Removed rows that are not looked at as a whole: the added columns of CSV, and rows of several files."""
 SEEN = (
     *(("--threshold", value) for value in ("0.3", "0.5", "0.95", "1")),
     ("--method", "exact"),
@@ -31,7 +45,9 @@ SEEN = (
     ("--measure", "multiset", "--groups", "complete"),
     ("--groups", "components", "--threshold", "0.5"),
     ("--groups", "complete", "--threshold", "0.4"),
-    *(("--keep", policy) for policy in ("first", "last", "longest")),
+    *(("--keep", policy) for policy in ("first", "last", "longest", "none")),
+    *(("--keep", policy) for policy in ("max:year", "min:year", "max:similarity", "min:note", "order:lang=de,en")),
+    ("--keep", "order:lang=fr,de", "--keep", "max:year", "--keep", "last"),
     *(("--empty", which) for which in ("drop", "one", "keep")),
     ("--within", "lang"),
     ("--within", "lang", "--within", "family"),
@@ -45,6 +61,8 @@ SEEN = (
     ("--threads", "1"),
     ("--lose", "1"),
     ("--copies", "words"),
+    ("--copies", "identical"),
+    ("--write-removed",),
 )
 """Options whose results are looked at as a whole."""
 PARTS = (
@@ -58,19 +76,17 @@ PARTS = (
     ("--sketch", "simhash", "--features", "word", "--distance", "10", "--threshold", "0.4"),
     *(("--measure", name, "--threshold", "0.6") for name in ("chunk-union", "chunk-longest", "lcs")),
     ("--measure", "chunk-union", "--matching", "information"),
-    *(("--keep", policy) for policy in ("max:year", "min:year", "order:lang=de,en", "none")),
-    ("--keep", "max:year", "--keep", "first"),
     ("--only-contained", "0.9"),
     ("--lose", "0"),
     ("--lose", "0.1", "--threshold", "0.5"),
-    ("--copies", "identical"),
     ("--copies", "identical", "--method", "lsh"),
     ("--count",),
     ("--count", "--sources", "lang"),
     ("--kinds",),
     ("--across", "lang"),
     ("--by", "lang"),
-    ("--write-removed",),
+    ("--ignore", "FOLDER/base.jsonl"),
+    ("--ignore", "FOLDER/base.jsonl", "--measure", "containment"),
     ("--mask", "[0-9]+"),
     ("--ignore-numbers",),
     ("--stop-words", "en"),
@@ -100,7 +116,13 @@ def cases() -> Iterator[Case]:
             yield Case(name, (*READING.get(name, ()), *options), 3 if name in PARTLY or "lsh" in options else 0)
     yield Case("jsonl", ("--shard-size", "3kB"))
     yield Case("several", ("--shard-size", "3kB"))
-    yield Case("without ids", ("--annotate",), 3)
+    yield Case("without ids", ("--annotate",))
+    for name in ("csv", "semicolons", "parquet", "arrow", "gzip", "several", "nested", "broken lines"):
+        yield Case(name, (*READING.get(name, ()), "--write-removed"), REMOVED.get(name, 0))
+        yield Case(name, (*READING.get(name, ()), "--write-removed", "--empty", "drop"), 3)
+    for name in ("csv", "parquet", "arrow", "gzipped csv"):
+        yield Case(name, ("--keep", "max:year", "--keep", "min:similarity"))
+        yield Case(name, ("--by", "lang"), 3)
     yield Case("without ids", ("--annotate", "--count"), 3)
 
 
@@ -145,7 +167,7 @@ AGAINST = (
     (0, ("--within", "lang")),
     (3, ("--across", "lang")),
     (3, ("--no-self",)),
-    (3, ("--keep", "none")),
+    (0, ("--keep", "none")),
     (3, ("--method", "lsh")),
 )
 
@@ -232,6 +254,41 @@ def test_other_inputs(tmp_path: Path) -> None:
         assert quiet(*words, "-o", tmp_path / name) == 0, name
         status, lines = verdict(tmp_path / name)
         assert status == expected, (name, lines)
+
+
+VALUES = {
+    "dates": ["2020-01-02", "2019-12-31", "2021-07-01"],
+    "powers": ["1e3", "20", "3"],
+    "gaps": ["", "b", "a"],
+    "nulls": [None, 3, 1],
+    "fractions": [1, 2.5, None],
+    "words": ["nan", "b", "a"],
+    "flags": [True, False, None],
+}
+"""Values of columns that decide who stays."""
+
+
+@pytest.mark.parametrize("column", VALUES)
+@pytest.mark.parametrize("end", ["max", "min"])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.parquet"])
+def test_columns_that_decide_who_stays(name: str, end: str, column: str, tmp_path: Path) -> None:
+    rows = [{**row, column: VALUES[column][n % 3]} for n, row in enumerate(documents())]
+    writers = {"csv": in_csv, "jsonl": in_json}
+    path = tmp_path / name
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        written(path, writers[path.suffix[1:]](rows))
+    assert quiet("dedup", path, "-o", tmp_path / "out", "--keep", f"{end}:{column}") in (0, 2)
+    status, lines = verdict(tmp_path / "out") if (tmp_path / "out").exists() else (0, "")
+    assert status in (0, 3), lines
+    assert status == 0 or column != "dates", lines
+
+
+def test_the_time_of_files_decides_who_stays(tmp_path: Path) -> None:
+    assert quiet("dedup", *texts(tmp_path), "-o", tmp_path / "out", "--keep", "max:mtime") == 0
+    status, lines = verdict(tmp_path / "out")
+    assert status == 3, lines
 
 
 def test_there_are_as_many_results_as_the_verifier_promises() -> None:

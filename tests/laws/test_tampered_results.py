@@ -40,6 +40,12 @@ BASES = {
     "lsh": Case("jsonl", ("--method", "lsh", "--threshold", "0.5")),
     "group": Case("jsonl", (), 0, "group"),
     "drop": Case("jsonl", ("--empty", "drop")),
+    "removed": Case("jsonl", ("--write-removed",)),
+    "newest": Case("parquet", ("--keep", "max:year")),
+    "annotated": Case("without ids", ("--annotate",)),
+    "by": Case("jsonl", ("--by", "lang")),
+    "none": Case("jsonl", ("--keep", "none")),
+    "zip": Case("zip"),
 }
 TABLES = "pairs", "groups", "copies", "ranks", "located", "texts", "not_judged", "places"
 HARMLESS = {
@@ -200,6 +206,31 @@ def hidden_group(out: Path) -> None:
     (out / "run.json").write_text(json.dumps(run), encoding="utf-8")
 
 
+def replaced(name: str, old: bytes, new: bytes) -> Change:
+    """Replace bytes of a file, where they are first."""
+
+    def apply(out: Path) -> None:
+        data = (out / name).read_bytes()
+        assert old in data
+        (out / name).write_bytes(data.replace(old, new, 1))
+
+    return apply
+
+
+def dropped_line(name: str) -> Change:
+    """Drop the last line of a file."""
+
+    def apply(out: Path) -> None:
+        lines = (out / name).read_bytes().splitlines(keepends=True)
+        (out / name).write_bytes(b"".join(lines[:-1]))
+
+    return apply
+
+
+def exchanged_ranks(rows: Rows) -> None:
+    rows[0]["rank"], rows[1]["rank"] = rows[1]["rank"], rows[0]["rank"]
+
+
 def replaced_pair(rows: Rows) -> None:
     """Put two documents that are alike in nothing in the place of a pair."""
     rows[-1] |= {"id_b": rows[0]["id_b"]} if rows[-1]["id_a"] < rows[0]["id_b"] else {"id_a": rows[0]["id_a"]}
@@ -328,6 +359,20 @@ def of_kept_rows() -> Tamperings:
 def of_several_files() -> Tamperings:
     """Yield those with several files at once, and in other kinds of runs."""
     yield "plain", "a group is hidden", hidden_group
+    for old, new in ((b"d05", b"d04"), (b"near copy", b"exact copy"), (b"1997", b"1979")):
+        yield "removed", f"removed rows: {old.decode()} is {new.decode()}", replaced("removed.jsonl", old, new)
+    yield "removed", "removed rows: the last one is missing", dropped_line("removed.jsonl")
+    for column in ("group", "reason", "kept", "similarity"):
+        yield "newest", f"groups by a column: {column}", cell("groups", column, 1)
+        yield "none", f"groups of keep none: {column}", cell("groups", column, 1)
+        yield "zip", f"groups of documents in an archive: {column}", cell("groups", column, 1)
+    yield "newest", "ranks by a column", cell("ranks", "rank", 3)
+    yield "newest", "ranks by a column: two exchanged", table("ranks", exchanged_ranks)
+    yield "zip", "texts of documents in an archive", cell("texts", "text", 1)
+    for old, new in ((b'"similarity":1', b'"similarity":0'), (b"true", b"false"), (b"#0", b"#1")):
+        yield "annotated", f"annotated rows: {old.decode()} is {new.decode()}", replaced("kept.jsonl", old, new)
+    yield "by", "rows by value: one is missing", dropped_line("kept/lang=en/kept.jsonl")
+    yield "by", "rows by value: another value", replaced("kept/lang=en/kept.jsonl", b"1997", b"1979")
     yield "plain", "a pair is replaced", table("pairs", replaced_pair)
     pair = together(table("pairs", lambda rows: rows.pop() and None), account("counts", "pairs", value=15))
     yield "plain", "a pair is missing, and not counted", pair

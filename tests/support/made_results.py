@@ -6,7 +6,9 @@ import csv
 import gzip
 import io
 import json
+import lzma
 import os
+import tarfile
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -146,6 +148,13 @@ def zipped(folder: Path) -> list[Path]:
     return [folder / "letters.zip"]
 
 
+def archived(folder: Path) -> list[Path]:
+    letters = texts(folder)
+    with tarfile.open(folder / "letters.tar.gz", "w:gz") as archive:
+        archive.add(letters[0], "letters")
+    return [folder / "letters.tar.gz"]
+
+
 def tabled(write: Callable[[pa.Table, Path], None], name: str) -> Callable[[Path], list[Path]]:
     def make(folder: Path) -> list[Path]:
         write(pa.Table.from_pylist(documents()), folder / name)
@@ -206,6 +215,8 @@ INPUTS: dict[str, Callable[[Path], list[Path]]] = {
     "arrow": tabled(lambda table, path: _arrow(table, path, stream=False), "rows.arrow"),
     "arrow stream": tabled(lambda table, path: _arrow(table, path, stream=True), "rows.arrow"),
     "gzip": of_bytes("rows.jsonl.gz", lambda: gzip.compress(in_json(documents()), mtime=0)),
+    "xz": of_bytes("rows.jsonl.xz", lambda: lzma.compress(in_json(documents()))),
+    "tar": archived,
     "gzipped csv": of_bytes("rows.csv.gz", lambda: gzip.compress(in_csv(documents()), mtime=0)),
     "byte order mark": of_bytes("bom.jsonl", lambda: in_json(documents(), "utf-8-sig")),
     "byte order mark csv": of_bytes("bom.csv", lambda: in_csv(documents(), ",", "utf-8-sig")),
@@ -260,6 +271,7 @@ def made(case: Case, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     inputs = INPUTS[case.input](folder)
     options = [one.replace("FOLDER", os.fspath(folder)) for one in case.options]
+    written(folder / "base.jsonl", in_json([{"text": sentence} for sentence in SENTENCES]))
     status = quiet(case.command, *inputs, "-o", folder / "out", *options)
     assert status in (0, 1), (case, status)
     return folder / "out"
