@@ -113,7 +113,14 @@ def test_dry_run_shows_the_groups_and_writes_nothing(run: Run, mails: Path, tmp_
     assert result.status == 0
     assert sorted(tmp_path.rglob("*")) == before
     listed = result.out.split("\n\n")[0].splitlines()[-3:]
-    assert [line.split()[:2] for line in listed] == [["kept", "a"], ["removed", "b"], ["removed", "c"]]
+    fates = [line.split()[:3] for line in listed]
+    assert fates == [["to", "keep", "a"], ["to", "remove", "b"], ["to", "remove", "c"]]
+    assert "removed" not in result.out
+    assert "kept" not in result.out
+    by = run("dedup", mails, "--dry-run", "--by", "id")
+    assert not {"removed", "kept", "by.parquet"} & set(by.out.replace(";", "").split())
+    group = run("group", mails, "--dry-run").out
+    assert "remove" not in group
     assert "near copy of a: resemblance 0.979 (shared 95 of 96 + 96 shingles)" in result.out
     assert "exact copy of a" in result.out
     assert result.out.endswith("written       nothing (dry run)\n")
@@ -199,7 +206,7 @@ def test_a_dry_run_ends_as_the_run_would_and_quiet_hides_no_warning(run: Run, ma
         result = run(*given)
         assert result.status == 2
         assert has_parts(result.err, "would go", "10.0 %", "--most-removed")
-    assert "would go" in result.out
+    assert "to remove" in result.out
     assert not (tmp_path / "out").exists()
 
 

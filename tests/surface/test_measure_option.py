@@ -59,7 +59,7 @@ def test_group_by_common_text(run: Run, source: Path, tmp_path: Path) -> None:
 
 def test_dedup_shows_the_integers_of_the_measure(run: Run, source: Path) -> None:
     result = run("dedup", source, "--dry-run", "--measure", "chunk-union")
-    assert "removed  typo   near copy of short: chunk-union 0.894 (shared 17 of 18 + 18 tokens)" in result.out
+    assert "to remove  typo   near copy of short: chunk-union 0.894 (shared 17 of 18 + 18 tokens)" in result.out
     result = run("dedup", source, "--dry-run", "--measure", "vocabulary")
     assert "near copy of twice: vocabulary 1.000 (shared 18 of 18 + 18 different words)" in result.out
 

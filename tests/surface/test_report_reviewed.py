@@ -53,7 +53,7 @@ def test_the_figures_are_those_after_the_decisions(run: Run, reviewed: Path) -> 
     counts = nd.load(reviewed).run.counts
     assert (counts.removed, with_decisions["removed"]) == (5, 3)
     said = written(run, reviewed)
-    assert has_parts(said, "Of 9 documents, 3 can be removed", "6 stay.")
+    assert has_parts(said, "of 9 documents, 3 can be removed", "6 stay.")
     assert "run by itself removed 5;" in said
     assert "were removed" not in said
     assert re.search(r"to remove 3 \S+ % of the documents", said)

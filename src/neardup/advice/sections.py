@@ -232,8 +232,8 @@ def _thresholds(advice: AdviceRecord) -> AdviceSection:
     return AdviceSection(
         "The effect of each threshold",
         (
-            "Pairs at or above the threshold; groups; documents removed, because a near or exact copy of them is "
-            "kept, and their text. Exact copies are removed at every threshold, and do not count as pairs. "
+            "Pairs at or above the threshold; groups; documents to remove, because a near or exact copy of them "
+            "is kept, and their text. Exact copies are removed at every threshold, and do not count as pairs. "
             "Losing: removed documents with text that no kept document of their group has (--lose bounds it).",
             f"The thresholds apply to resemblance of runs of {shingle_words(advice)}, <- marks the given one. "
             f"The last row is the effect of the recommended command{part}, by {named['measure']} of runs of "

@@ -131,11 +131,11 @@ def open_output(out: Path, *, overwrite: bool) -> OutputFolder:
     return OutputFolder(out, overwrite=overwrite) if out != STREAM or rows is None else StreamOutput(rows)
 
 
-def show_groups(groups: Sequence[Group], total: int, verbose: bool = True) -> None:
+def show_groups(groups: Sequence[Group], total: int, verbose: bool = True, *, dry: bool = False) -> None:
     """Print groups; unless ``verbose``, as many as a terminal has lines for, with names that fit its columns."""
     most = lines_for_groups(verbose)
     width = None if most is None else get_terminal_size().columns
-    for line in show.group_lines(fitting(groups, most), total, width):
+    for line in show.group_lines(fitting(groups, most), total, width, dry=dry):
         typer.echo(line)
 
 
@@ -173,20 +173,20 @@ def line_about(run: RunAccount, fate: str = "removed") -> str:
     )
 
 
-def show_by(run: RunAccount) -> None:
+def show_by(run: RunAccount, dry: bool) -> None:
     """Print the counts of each value, for a run by a column."""
     if run.by is not None:
         from neardup.run.by_value import by_lines
 
-        for line in by_lines(run.by):
+        for line in by_lines(run.by, dry=dry):
             typer.echo(line)
         typer.echo()
 
 
-def show_summary(run: RunAccount, *more: display.Line) -> None:
+def show_summary(run: RunAccount, *more: display.Line, dry: bool = False) -> None:
     """Print the summary of a run and ``more`` lines, and its warnings at the end."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in display.aligned([*show.summary(run), *more], width):
+    for line in display.aligned([*show.summary(run, dry=dry), *more], width):
         typer.echo(line)
     show_warnings(run)
 
@@ -224,14 +224,15 @@ def _files(options: OutputOptions) -> dict[str, Any]:
 def _show(result: Found, options: ResultOptions) -> None:
     run, files = result.run, _files(options)
     if options.quiet:
-        fate = "would go" if options.dry_run else "removed"
+        fate = "to remove" if options.dry_run else "removed"
         typer.echo(f"{line_about(run, fate)}; written: {files['out'] or 'nothing'}")
         show_warnings(run)
     else:
         if options.dry_run:
-            show_groups(result.first_groups(), run.counts.groups, options.verbose)
-        show_by(run)
-        show_summary(run, ("written", _written(result, files)))
+            dry = run.action == "dedup"  # group removes nothing in any case
+            show_groups(result.first_groups(), run.counts.groups, options.verbose, dry=dry)
+        show_by(run, options.dry_run)
+        show_summary(run, ("written", _written(result, files)), dry=options.dry_run)
     if not options.quiet and files["out"] not in (None, "-"):
         command = "next"
         for words in _next(shlex.quote(files["out"]), run, options):

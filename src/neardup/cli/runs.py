@@ -478,8 +478,8 @@ def demo(options: DemoOptions) -> int:
     if options.json:
         typer.echo(notation.dumps(result.run.as_dict(), indent=2, ensure_ascii=False))
         return 0
-    output.show_groups(result.first_groups(limit=None), result.run.counts.groups)
-    output.show_summary(result.run)
+    output.show_groups(result.first_groups(limit=None), result.run.counts.groups, dry=True)
+    output.show_summary(result.run, dry=True)
     typer.echo(NEXT)
     return 0
 

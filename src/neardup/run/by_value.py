@@ -122,22 +122,23 @@ def _values(rows: Rows, wanted: Int64s, name: str) -> dict[int, str | None]:
     return {row: value_of[row] for row in sorted(value_of)}
 
 
-def by_lines(by: ByAccount) -> Iterator[str]:
-    """Yield a table of the values with most documents, as text.
+def by_lines(by: ByAccount, *, dry: bool = False) -> Iterator[str]:
+    """Yield a table of the values with most documents, as text; ``dry``: nothing was written.
 
     >>> row = ValueCounts(value="de", read=4, kept=3, removed=1, exact_copies=0, near_copies=1, groups=1, pairs=1)
     >>> print(*by_lines(ByAccount("lang", 1, [row])), sep="\\n")
     by lang  read  kept  removed         groups  pairs
     de          4     3        1  25.0%       1      1
     """
-    rows = [[f"by {printable(by.column)}", "read", "kept", "removed", "", "groups", "pairs"]]
+    fates = ("to keep", "to remove") if dry else ("kept", "removed")
+    rows = [[f"by {printable(by.column)}", "read", *fates, "", "groups", "pairs"]]
     rows += [_cells(row) for row in by.listed[:SHOWN]]
     widths = [max(columns(row[i]) for row in rows) for i in range(len(rows[0]))]
     for label, *cells in rows:
         padded = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
         yield "  ".join([label + " " * (widths[0] - columns(label)), *padded]).rstrip()
     if more := by.values - min(SHOWN, len(by.listed)):
-        yield f"… and {counted(more, 'more value', 'more values')}; by.parquet lists all"
+        yield f"… and {counted(more, 'more value', 'more values')}" + "; by.parquet lists all" * (not dry)
 
 
 def _cells(row: ValueCounts) -> list[str]:

@@ -123,19 +123,23 @@ class LostText:
         return self.lost / self.shingles if self.shingles else 0.0
 
     def __str__(self) -> str:
+        return self.said("removed document", "removed documents")
+
+    def said(self, one: str, more: str) -> str:
+        """Return the totals in a sentence; ``one`` and ``more`` name the documents that go."""
         if not self.removed:
             return "none"
         unknown = f"; unknown for {number(self.unknown)}" if self.unknown else ""
         if not self.losing:
             if self.identical == self.removed:
-                return "none: the removed documents have the characters of those that stay"
+                return f"none: the {more} have the characters of those that stay"
             if self.unknown:
                 return f"no word found{unknown}"
-            others = counted(self.removed - self.identical, "removed document")
+            others = counted(self.removed - self.identical, one, more)
             have = "has" if self.removed - self.identical == 1 else "have"
             return f"no word: the documents that stay hold all shingles; {others} {have} other characters"
         return (
-            f"{number(self.losing)} of {counted(self.removed, 'removed document')} "
+            f"{number(self.losing)} of {counted(self.removed, one, more)} "
             f"{'loses' if self.losing == 1 else 'lose'} some: {number(self.lost)} of {number(self.shingles)} "
             f"shingles ({percent(self.lost, self.shingles)}){unknown}"
         )
@@ -156,9 +160,11 @@ def lost_text(result: Accounted) -> LostText:
     return LostText.of(result.run.lost)
 
 
-def shown(lost: Lost) -> str:
-    """The totals in a sentence, with the document that loses most."""
-    totals, beside = str(LostText.of(lost)), LostText.of(lost).beside
+def shown(lost: Lost, *, dry: bool = False) -> str:
+    """The totals in a sentence, with the document that loses most; ``dry``: nothing was removed."""
+    total = LostText.of(lost)
+    totals = total.said("document to remove", "documents to remove") if dry else str(total)
+    beside = total.beside
     if not lost.most:
         return totals + beside
     worst = lost.most[0]

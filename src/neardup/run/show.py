@@ -42,21 +42,22 @@ NOUNS = (
 """Kinds of files with a plural."""
 
 
-def summary(run: RunAccount) -> list[Line]:
-    """Summarise a run as labelled lines; the command line and the notebook both show them."""
+def summary(run: RunAccount, *, dry: bool = False) -> list[Line]:
+    """Summarise a run as labelled lines, as a terminal and a notebook show them; ``dry``: it wrote nothing."""
     counts = run.counts
     lines = [("note", printable(text)) for text in run.notes]
     lines.append(("documents", _documents(counts)))
     if run.counts_against:
         lines.append(("reference", _documents(run.counts_against)))
-    lines += _not_judged(run)
+    lines += _not_judged(run, dry)
     lines.append(("exact copies", exact_copies(counts)))
     lines += [("near copies", number(counts.near_copies)), ("groups", number(counts.groups))]
     lines += [*_left_out(run), *_base_text(run), ("pairs", _pairs(run)), *_kinds(run)]
     if run.action != "group":
-        written = run.action == "dedup" and run.regrouped_from is None
-        removed = "removed" if written else "to remove"
-        lines += [(removed, _removed(run)), ("text lost", lost_text.shown(run.lost)), ("kept", _kept(run))]
+        written = run.action == "dedup" and run.regrouped_from is None and not dry
+        removed, kept = "removed" if written else "to remove", "to keep" if dry else "kept"
+        lost = lost_text.shown(run.lost, dry=dry)
+        lines += [(removed, _removed(run)), ("text lost", lost), (kept, _kept(run))]
     lines += _decisions(run)
     lines.append(("method", printable(_method(run.choice))))
     lines += [("recall", printable(run.recall.statement)), *_audited(run), *_unusual(run)]
@@ -94,7 +95,7 @@ def _documents(counts: InputCounts) -> str:
     return f"{number(counts.read)} read" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def _not_judged(run: RunAccount) -> Iterator[Line]:
+def _not_judged(run: RunAccount, dry: bool) -> Iterator[Line]:
     """The documents that were not compared, by kind, and whether they stay."""
     not_judged = run.not_judged
     if not not_judged or not not_judged.total:
@@ -104,7 +105,8 @@ def _not_judged(run: RunAccount) -> Iterator[Line]:
         counted(count, printable(kind), "" if kind in NOUNS else printable(kind)) for kind, count in in_order
     )
     gone, stays = not_judged.removed, not_judged.total - not_judged.removed
-    fate = "kept" if not gone else "removed" if not stays else f"{number(gone)} removed, {number(stays)} kept"
+    removed, kept = ("to remove", "to keep") if dry else ("removed", "kept")
+    fate = kept if not gone else removed if not stays else f"{number(gone)} {removed}, {number(stays)} {kept}"
     yield "not judged", f"{counted(not_judged.total, not_judged.unit)}: {kinds} ({fate})"
 
 
@@ -250,12 +252,16 @@ def _weakest(link: Link | None) -> str:
     return f"; weakest: {ends} at {similarity(link.similarity)}"
 
 
-def group_lines(groups: Sequence[Group], total: int, width: int | None = None) -> Iterator[str]:
+def group_lines(
+    groups: Sequence[Group], total: int, width: int | None = None, *, dry: bool = False
+) -> Iterator[str]:
     """Each group as text, the representative first, a blank line after each; then the number of groups left.
 
     With a ``width`` no line has more columns: ids lack their common folder, which is above the group, and long
-    ones their common beginning or their middle.
+    ones their common beginning or their middle. ``dry``: nothing was written, and nothing removed.
     """
+    fates = {True: "to keep", False: "to remove"} if dry else {True: "kept", False: "removed"}
+    fate_width = max(map(len, fates.values()))
     for group in groups:
         ids = [printable(member.id) for member in group.members]
         folder, rests = ("", tuple(ids)) if width is None else without_common(*ids)
@@ -265,7 +271,7 @@ def group_lines(groups: Sequence[Group], total: int, width: int | None = None) -
         column = max(map(columns, names))
         for member, name in zip(group.members, names, strict=True):
             evidence = member.evidence if width is None else member.evidence.replace(f" of {ids[0]}", "", 1)
-            line = f"{member.fate:<7}  {name}{' ' * (column - columns(name))}  {evidence}"
+            line = f"{fates[member.kept]:<{fate_width}}  {name}{' ' * (column - columns(name))}  {evidence}"
             yield line if width is None else shortened(line, width)
         yield ""
     if total > len(groups):

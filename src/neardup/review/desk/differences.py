@@ -30,6 +30,7 @@ from neardup.review.desk.index import ResultDocuments, ResultIndex
 from neardup.review.desk.texts import Budget, TextReader
 from neardup.settings import Settings, as_compared
 from neardup.tables import UInt64s
+from neardup.text.characters import SIGN
 
 if TYPE_CHECKING:
     from neardup.comparison.kinds.rules import Kind
@@ -65,7 +66,15 @@ def described(kind: Kind) -> str:
     'differs in 1 number'
     >>> described(kind_of(read("Pay 10 coins"), read("Pay 10 coins by noon")))
     'adds 2 words'
+    >>> described(kind_of(read("Pay -10 coins by noon today"), read("Pay 10 coins by noon")))
+    'lacks 1 word in 1 place; 1 sign or operator differs in equal text'
     """
+    signs = kind.characters[SIGN]
+    beside = f"; {counted(signs, 'sign or operator differs', 'signs or operators differ')} in equal text"
+    return _described(kind) + beside * (bool(signs) and kind.name not in (None, SIGNS))
+
+
+def _described(kind: Kind) -> str:
     if kind.name is None:
         return ""
     if kind.name == NUMBERS:
@@ -81,7 +90,7 @@ def described(kind: Kind) -> str:
     left = kind.blocks.left
     most = "at most " if kind.blocks.at_most else ""
     parts = [f"{verb} {most}{n:,}" for verb, n in (("lacks", left[0]), ("adds", left[1])) if n]
-    words = "word" if left[1] == 1 and parts[-1].startswith("adds") else "words"
+    words = "word" if (left[1] or left[0]) == 1 else "words"
     return f"{' and '.join(parts)} {words} in {counted(kind.blocks.places, 'place')}"
 
 

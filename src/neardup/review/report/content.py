@@ -196,9 +196,14 @@ class ReportContent:
         one = counts.removed == 1
         done = f"{'was' if one else 'were'} removed" if self.removed == "removed" else "can be removed"
         stay = "stays" if counts.kept == 1 else "stay"
-        done += " as the review stands" if self._only_reviewed else ""
+        if self.run.action == "group" and not self._only_reviewed:
+            copies = counted(
+                counts.exact_copies + counts.near_copies, "near or exact copy", "near or exact copies"
+            )
+            return f"{counted(counts.read, 'document')} with {copies}; neardup group removed nothing."
+        start = "As the review stands, of" if self._only_reviewed else "Of"
         return (
-            f"Of {counted(counts.read, 'document')}, {number(counts.removed)} {done} as "
+            f"{start} {counted(counts.read, 'document')}, {number(counts.removed)} {done} as "
             f"{'a copy of another' if one else 'copies of others'}, and {number(counts.kept)} {stay}."
             f"{self._judged_in_words}"
         )
@@ -209,8 +214,10 @@ class ReportContent:
         judged = None if self.decisions is None else self.decisions.judged
         if judged is None:
             return ""
-        rest = "" if judged.whole else " (undecided): the run alone decides about them"
-        return f" {judged.were('judged by people')}{rest}."
+        verb = "is" if judged.skipped == 1 else "are"
+        open = counted(judged.skipped, "pair")
+        rest = "" if judged.whole else f"; {open} {verb} undecided, and the run alone decides about them"
+        return f" {judged.all().capitalize()} have a verdict of people{rest}."
 
     @cached_property
     def tiles(self) -> list[Tile]:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.display import Extent, counted, number, percent, printable, size
+from neardup.display import Extent, counted, number, percent, printable, similarity, size
 from neardup.errors import NeardupError
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.verdicts import VerdictIndex
@@ -37,6 +37,8 @@ FILES = 20
 """Lines of the list of files."""
 FOLLOWED = 50
 """Lines of the lists of decisions and tags."""
+UNDECIDED, MEMBERS = 200, 10
+"""Groups in the list of undecided pairs, and pairs of each."""
 REASON, PASSAGE = 240, 160
 """Longest reason and longest passage on the page, in characters."""
 WORDS = 90
@@ -253,7 +255,7 @@ class ReportDecisions:
         self._removed = run.run.counts.removed, result.run.counts.removed
         self._action = run.run.action
         self._later = 0 if self.only_reviewed else later_action(run)
-        self.judged = _judged(run) if self.only_reviewed else None
+        self.judged, self.undecided = (None, Some((), 0)) if not self.only_reviewed else _judged(run)
 
     @property
     def number(self) -> str:
@@ -448,14 +450,39 @@ def _known(value: np.float64) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _judged(run: Found) -> Extent | None:
-    """Return how many pairs of a result in a folder its reviewers have judged; None for other results."""
+def _judged(run: Found) -> tuple[Extent | None, Some]:
+    """Return how many pairs of a result in a folder its reviewers have judged, and the others, by group.
+
+    None for other results.
+    """
     if run.folder is None:
-        return None
-    verdicts = VerdictIndex(ResultIndex(run))
+        return None, Some((), 0)
+    index = ResultIndex(run)
+    verdicts = VerdictIndex(index)
     verdicts.apply(review_in(run.ranks, run.folder).state)
     done, pairs = int(verdicts.count.sum()), int(verdicts.pairs.sum())
-    return Extent("pair", done, skipped=pairs - done)
+    waiting = np.flatnonzero(verdicts.open)
+    rows = [_undecided(index, verdicts, group) for group in waiting[:UNDECIDED].tolist()]
+    return Extent("pair", done, skipped=pairs - done), Some(rows, len(waiting))
+
+
+def _undecided(index: ResultIndex, verdicts: VerdictIndex, group: int) -> Row:
+    """The pairs of a group without a verdict: its representative, their number, the other documents and notes."""
+    inside, id = index.slice(group), index.documents.id
+    head = id(int(verdicts.heads[group]))
+    places = inside.start + np.flatnonzero(verdicts.near[inside] & (verdicts.verdict[inside] < 0))
+    others = []
+    for place in places[:MEMBERS].tolist():
+        member, value = id(int(index.members[place])), float(index.similarity[place])
+        same_head = verdicts.heads[group] == index.heads[group]
+        note = verdicts.state.note(member, head)
+        others.append(
+            brief(printable(member), _SHOWN)
+            + f" {similarity(value)}" * bool(same_head and not np.isnan(value))
+            + f" (note: {brief(printable(note), REASON)})" * bool(note)
+        )
+    more = f", and {number(len(places) - MEMBERS)} more" if len(places) > MEMBERS else ""
+    return str(head), number(len(places)), ", ".join(others) + more
 
 
 D = TypeVar("D", bound=DecisionAccount)
