@@ -77,7 +77,7 @@ class RunCounts(InputCounts):
     near_copies: Count
     """members that are neither representative nor exact copy"""
     removed: Count
-    """documents removed among those `read`"""
+    """documents removed among those `read`; in the JSON of a dry run those to remove, here and in other keys"""
     kept: Count
     """documents kept among those `read`"""
 

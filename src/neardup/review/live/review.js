@@ -53,7 +53,8 @@ function show(text, address) {
     all("details > summary").filter((each) => opened.includes(each.textContent)).forEach((each) => { each.parentElement.open = true; });
   }
   prepare();
-  const back = moved && !(place && place.form) ? null : found(place);
+  let back = moved && !(place && place.form) ? null : found(place);
+  if (back && back.id === "note") back = one("button[value=note]", back.form); // keys do nothing in a field
   const target = back && !back.disabled ? back : one("#heading");
   if (moved) scrollTo(0, 0);
   for (const [id, group, top] of scrolled) {
