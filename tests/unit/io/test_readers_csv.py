@@ -6,6 +6,7 @@ import io
 import re
 from collections import deque
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import sleep
 from typing import cast
 
@@ -21,6 +22,7 @@ from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.csv import CsvStream, Dialect
 from neardup.io.readers.lines import Stream
+from neardup.io.readers.sources import Source
 from support.messages import has_parts
 from support.reading import read_all
 
@@ -330,3 +332,46 @@ def test_a_named_text_may_begin_with_numbers(tmp_path: Path) -> None:
     assert choose_columns(documents, "text", "id").text == "text"
     kept, _, problems = read_all(documents, ["text"])
     assert ([row["text"].decode() for row in kept], problems) == (texts, [])
+
+
+MARK = b"\xef\xbb\xbf"
+PARTS = (b"\n", b"\r\n", b"\r", MARK, MARK[:1], MARK[:2], b'"', b"a,", b"\xc3\xa9", b"'")
+
+
+def without_marks(content: bytes, quote: bytes = b'"') -> bytes:
+    """The naive twin: look at each place in turn."""
+    out, at, quotes = b"", 0, 0
+    while at < len(content):
+        begins = content[at - 1 : at] in (b"\n", b"\r") and at > 0
+        if begins and quotes % 2 == 0 and content.startswith(MARK, at):
+            at += len(MARK)
+            continue
+        quotes += content[at : at + 1] == quote
+        out, at = out + content[at : at + 1], at + 1
+    return out
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=14).map(b"".join), st.integers(1, 9))
+def test_a_stream_has_no_marks_before_lines_outside_of_quotes(content: bytes, size: int) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "a.csv")
+        path.write_bytes(content)
+        stream = Stream(Source("a.csv", str(path)))
+        stream.quote = b'"'
+        parts = list(iter(lambda: stream.read(size), b""))
+        stream.close()
+    assert b"".join(parts) == without_marks(content)
+
+
+@pytest.mark.parametrize("broken", [b"", b"too,many,fields\n"])
+@pytest.mark.parametrize("chunk_bytes", [60, 1 << 20])
+def test_a_byte_order_mark_amid_records_is_no_part_of_them(
+    tmp_path: Path, chunk_bytes: int, broken: bytes
+) -> None:
+    """Files with marks that somebody has put together; within a quoted field a mark stays."""
+    first = b'id,text\n1,"a ""b"""\n2,"c\n' + MARK + b'd"\n' + broken
+    documents = opened(tmp_path / "a.csv", MARK + first + MARK + b'"3","e, f"\n' + MARK + b"4,g\n", chunk_bytes)
+    rows, _, problems = read_all(documents, ["id", "text"])
+    assert [row["id"] for row in rows] == [b"1", b"2", b"3", b"4"]
+    assert [row["text"].decode() for row in rows] == ['a "b"', "c\n\ufeffd", "e, f", "g"]
+    assert len(problems) == bool(broken)

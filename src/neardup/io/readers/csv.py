@@ -93,6 +93,12 @@ class CsvDocuments(StreamDocuments):
             left -= len(part)
         return stream
 
+    def _records(self, position: int) -> Stream:
+        """Open a file whose records have no byte order marks before them."""
+        stream = self.stream(position)
+        stream.quote = self.dialects[position].quote.encode()
+        return stream
+
     @property
     def delimiter(self) -> str:
         """The field separator of the first file."""
@@ -172,7 +178,7 @@ class CsvDocuments(StreamDocuments):
         names = self.header if columns is None else tuple(self.virtual.roots(columns))
         stream = CsvStream(
             self.names[position],
-            partial(self.stream, position),
+            partial(self._records, position),
             self.dialects[position],
             self.headers[position],
             names,

@@ -1,6 +1,7 @@
 """Files of lines, read as streams of UTF-8 in blocks of whole lines: the common base of JSONL and CSV."""
 
 import codecs
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from neardup.io.readers.sources import Source, changed
 Positions = npt.NDArray[np.int64]
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LATER_MARK = re.compile(rb"(?<=[\r\n])\xef\xbb\xbf")
+_CUT_MARK = re.compile(rb"(?<=[\r\n])\xef\xbb?\Z")
 
 # Bytes kept from the start of a line that is too long, to show them.
 _BEGINNING = 4096
@@ -41,7 +44,11 @@ class LongLine:
 
 
 class Stream:
-    """The content of a file in UTF-8; a failure ends it like the end of the file and is kept in ``error``."""
+    """The content of a file in UTF-8; a failure ends it like the end of the file and is kept in ``error``.
+
+    With a ``quote`` it has no byte order mark at the beginning of a line, unless a quoted field is open there:
+    each of the files that somebody has put together had one.
+    """
 
     def __init__(self, source: Source, charset: Charset = UTF_8) -> None:
         self._source = source
@@ -50,6 +57,8 @@ class Stream:
         self._step = STEP if source.compression else None
         self._decoder = None if charset.encoding == "utf-8" else _decoder(charset.encoding)
         self._waiting = bytearray()
+        self.quote: bytes | None = None
+        self._quotes, self._line_end, self._rest = 0, b"", b""
         self.error: BaseException | None = None
 
     def close(self) -> None:
@@ -57,7 +66,33 @@ class Stream:
         self._file.close()
 
     def read(self, size: int) -> bytes:
-        """Return the next ``size`` bytes, fewer only at the end."""
+        """Return the next ``size`` bytes, fewer at the end, and where marks are left out."""
+        if self.quote is None:
+            return self._decoded(size)
+        while part := self._decoded(size):
+            if given := self._without_marks(part, self.quote):
+                return given
+        given, self._rest = self._rest, b""
+        return given
+
+    def _without_marks(self, part: bytes, quote: bytes) -> bytes:
+        """Return the part, and what was held back before it, without marks; the beginning of one is held back."""
+        before = len(self._line_end)
+        whole = self._line_end + self._rest + part
+        cut = _CUT_MARK.search(whole)
+        whole, self._rest = (whole[: cut.start()], cut[0]) if cut else (whole, b"")
+        quotes, counted_to, parts, begin = self._quotes, before, [], before
+        for mark in _LATER_MARK.finditer(whole) if BYTE_ORDER_MARK in whole else ():
+            quotes += whole.count(quote, counted_to, mark.start())
+            counted_to = mark.start()
+            if quotes % 2 == 0:
+                parts.append(whole[begin : mark.start()])
+                begin = mark.end()
+        self._quotes = quotes + whole.count(quote, counted_to)
+        self._line_end = whole[-1:] if whole.endswith((b"\n", b"\r")) else b""
+        return b"".join((*parts, whole[begin:]))
+
+    def _decoded(self, size: int) -> bytes:
         if self._decoder is None:
             return self._stored(size)
         while len(self._waiting) < size and self._decoder is not None:
