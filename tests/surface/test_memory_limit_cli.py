@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import neardup as nd
+from neardup.display import size
+from neardup.run.show import summary
 from neardup.settings.records import PROCESS
 from support.messages import has_parts
 
@@ -86,6 +88,17 @@ def peak(texts: Path, out: Path, *options: str) -> int:
     given = ["dedup", str(texts), "-o", str(out), "--unit", "char", *options]
     done = subprocess.run([sys.executable, "-c", PEAK, *given], stdout=subprocess.PIPE, text=True, check=True)
     return int(done.stdout) * (1 if sys.platform == "darwin" else 1024) // 1_000_000
+
+
+@pytest.mark.parametrize("options", [[], ["--method", "lsh"]])
+def test_the_stated_memory_is_about_the_peak_that_the_system_reports(
+    documents: Path, tmp_path: Path, options: list[str]
+) -> None:
+    """What is written after the statement may take a little more: it says *about*, and names no bound."""
+    taken = peak(documents, tmp_path / "out", *options)
+    run = nd.load(tmp_path / "out").run
+    assert 0.99 * run.peak_memory_bytes / 1e6 - 1 <= taken <= 1.15 * run.peak_memory_bytes / 1e6
+    assert dict(summary(run))["memory"] == f"about {size(run.peak_memory_bytes)} (this process)"
 
 
 def test_a_run_keeps_within_a_quarter_of_its_limit(prose: Path, tmp_path: Path) -> None:

@@ -39,10 +39,10 @@ from neardup.settings.records import CHUNK, PROCESS
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Bools, Int64s, UInt64s, verified_table
 
-A_DOCUMENT = 175
+A_DOCUMENT = 199
 """Bytes that are held for every document at the moment that needs most, after the search."""
 
-_IN_THE_SEARCH = 111
+_IN_THE_SEARCH = 135
 """Bytes that are held for every document until the pairs are known, besides sketches and shingles."""
 
 _CHUNK_TIMES = 4.4
