@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.review.desk.desk import Desk
+from neardup.review.source import Question
 from support.command_line import BASE, Run
+from support.live_pages import live
 from support.messages import has_parts
 
 NEAR_COPY = "near copy of a.html: resemblance 1.000"
@@ -73,6 +77,16 @@ def test_pages_with_other_images_are_near_copies_and_the_images_are_named(run: R
     ends = {Path(id).name: reason for id, reason in reasons(nd.load(tmp_path / "merged")).items()}
     assert all(ends[name].endswith(OTHER_IMAGES) for name in ("c.html", "d.html"))
     assert ends["b.html"].startswith("exact copy of ")
+
+
+def test_a_review_says_that_there_is_no_difference_in_the_texts_alone(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn", reason="the review needs the extra service")
+    assert run("dedup", made_in(tmp_path / "in", PAGES), "-o", tmp_path / "out").status == 0
+    with closing(Desk.open(tmp_path / "out")) as desk, live(desk) as pages:
+        [line] = desk.groups(Question()).lines
+        members = {str(one.id): one.key for one in desk.group(line.key).members}
+        said = pages.get(f"/pairs/{members['c.html']}/{members['a.html']}").words
+    assert has_parts(said, "0 differences in the texts", "images")
 
 
 def test_a_page_with_the_image_of_a_reference_page_is_its_copy_and_one_with_another_is_not(tmp_path: Path) -> None:

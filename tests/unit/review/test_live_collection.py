@@ -129,6 +129,15 @@ def test_groups_are_named_by_their_representative(pages: Pages, collection: Coll
     assert f"Group of {first.id}" in pages.get(f"/groups/{line.key}").words
 
 
+def test_a_group_whose_members_have_one_name_is_titled_with_the_folder(tmp_path: Path) -> None:
+    with Collection(tmp_path / "mail.neardup") as made:
+        rows = [{"id": f"{folder}/a.txt", "text": f"{TEXT} {folder}"} for folder in ("one", "two")]
+        made.add(rows, near=0.5, on_near="link")
+        with live(Desk.of_collection(made)) as pages:
+            [line] = Desk.of_collection(made).groups(Question()).lines
+            assert "Group of one/a.txt" in pages.get(f"/groups/{line.key}").words
+
+
 def test_a_group_has_a_column_of_differences_and_none_of_fates(collection: Collection) -> None:
     """No document of a collection is removed: its members differ, and have no fate."""
     desk = Desk.of_collection(collection)

@@ -312,7 +312,7 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
         "shown": here if first in here else [first, *here],
         "shared": shared_values(view.members),
         "folder": folder,
-        "heading": middle_cut(str(first.id)[len(folder) :].rpartition("/")[2] or str(first.id), 2 * NAME_WIDTH),
+        "heading": middle_cut(_name_of(first, view.members, folder), 2 * NAME_WIDTH),
         "short": dict(zip((member.key for member in view.members), names, strict=True)),
         "begin": begin or "",
         "following": end if end < len(view.members) else None,
@@ -320,6 +320,13 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
         "beside": desk.panes(view.key, question_of(request)),
     }
     return LivePage("group.html", {"group": view, **values})
+
+
+def _name_of(first: MemberLine, members: Sequence[MemberLine], folder: str) -> str:
+    """Return the name of a representative without its folder, unless another member has the same name."""
+    last = str(first.id).rpartition("/")[2]
+    twins = sum(str(member.id).rpartition("/")[2] == last for member in members)
+    return last if last and twins == 1 else str(first.id)[len(folder) :] or str(first.id)
 
 
 def shared_values(members: Sequence[MemberLine]) -> list[tuple[str, str]]:
