@@ -300,3 +300,10 @@ def relaying(relay: Relay) -> Iterator[Relay]:
 
 
 S3_KEYS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "secret-of-the-test", "AWS_REGION": "us-east-1"}
+
+
+def silent_stores(address: str) -> dict[str, str]:
+    """The variables with which S3, Google Cloud Storage and Azure are at this address."""
+    account = f"AccountName=dev;AccountKey=a2V5;BlobEndpoint={address}/dev;"
+    google = {"STORAGE_EMULATOR_HOST": address, "AZURE_STORAGE_CONNECTION_STRING": account}
+    return {**S3_KEYS, **google, "AWS_ENDPOINT_URL": address}

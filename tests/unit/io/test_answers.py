@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable
 from threading import Event
 
 import pytest
 
 import neardup as nd
-from neardup.io.storage.answers import AnswerError, asked, facts_in, retry_after, status_of
+from neardup.io.storage import answers
+from neardup.io.storage.answers import AnswerError, asked, facts_in, heard, once, retry_after, status_of
 from neardup.io.storage.pins import Pin
 from neardup.io.storage.spool import FetchedFile, FetchSpool
 from neardup.runtime import reported
 from support.messages import has_parts
-from support.storage_servers import FileServer, serving
+from support.storage_servers import FileServer, serving, silent_stores
 
 pytest.importorskip("aiohttp", reason="neardup[http] is not installed")
 
@@ -85,11 +88,11 @@ def test_a_server_that_asks_for_too_long_a_pause_is_asked_later(server: FileServ
 
 
 def test_a_pause_of_a_server_is_waited_for() -> None:
-    answers: list[Callable[[], int]] = [lambda: int("1")]
+    failing: list[Callable[[], int]] = [lambda: int("1")]
 
     def request() -> int:
-        if answers:
-            answers.pop()
+        if failing:
+            failing.pop()
             raise AnswerError(503, after=0.0)
         return 7
 
@@ -121,7 +124,53 @@ def test_a_silent_server_is_waited_for_up_to_a_limit_and_that_is_reported(server
     assert "SECRET" not in "".join(lines)
 
 
-@pytest.mark.parametrize(("url", "limit"), [("gs://box/a", "its own limit"), ("s3://box/a", "0.3 seconds")])
+@pytest.mark.parametrize("name", ["a.jsonl", "in/*.jsonl"])
+@pytest.mark.parametrize("scheme", ["gs", "az", "s3"])
+def test_each_store_that_is_silent_is_waited_for_up_to_a_limit(
+    scheme: str, name: str, server: FileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clients of Google and Azure wait without end."""
+    monkeypatch.setenv("NEARDUP_NETWORK_SECONDS", "0.1")
+    lines: list[str] = []
+    with serving(server), reported(lines.append):
+        server.silent = True
+        for variable, value in silent_stores(server.url).items():
+            monkeypatch.setenv(variable, value)
+        error = failure(f"{scheme}://box/{name}")
+        server.spoken.set()
+    assert isinstance(error, nd.NetworkError)
+    assert has_parts(str(error), f"{scheme}://box/{name}", " seconds", "NEARDUP_NETWORK_SECONDS")
+    assert has_parts(lines[0], "waiting", f"{scheme}://box/{name}", "ends after ", " seconds")
+
+
+def test_a_request_that_moves_bytes_has_its_time_again(server: FileServer) -> None:
+    never, pieces = Event(), list[float]()
+
+    def request(last: float) -> float:
+        for _ in range(6):
+            never.wait(0.1)
+            heard()
+            pieces.append(time.monotonic())
+        never.wait(last)
+        return last
+
+    assert once("gs://box/a", lambda: request(0.0)) == 0.0
+    with pytest.raises(answers.UnansweredError, match=re.escape("0.3 seconds")):
+        once("gs://box/a", lambda: request(60))
+    assert len(pieces) == 12
+    assert time.monotonic() - pieces[-1] < 30
+    never.set()
+
+
+def test_the_failure_of_a_request_is_that_of_its_thread() -> None:
+    def request() -> int:
+        raise TimeoutError("of the request itself")
+
+    with pytest.raises(TimeoutError, match="of the request itself"):
+        once("gs://box/a", request)
+
+
+@pytest.mark.parametrize(("url", "limit"), [("gs://box/a", "0.3 seconds"), ("s3://box/a", "0.3 seconds")])
 def test_each_store_is_waited_for_with_a_line(url: str, limit: str, server: FileServer) -> None:
     lines: list[str] = []
     reported_once = Event()

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,7 +19,7 @@ from neardup.io.readers import folders
 from neardup.io.readers.base import Aside, Format, aside_note, named
 from neardup.io.readers.sources import Source
 from neardup.io.readers.table_folders import LOGS, refuse_part, refuse_remote, table_source
-from neardup.io.storage.answers import asked, reaching
+from neardup.io.storage.answers import asked, longer, once, reaching
 from neardup.io.storage.pins import Pin
 from neardup.io.storage.spool import FetchedFile
 from neardup.io.storage.systems import COMMIT, at_commit, filesystem, is_web
@@ -440,7 +441,7 @@ def _find_remote(url: str) -> folders.Discovered:
     system, path = filesystem(url)
     path = asked(url, lambda: at_commit(system, path))
     if glob.has_magic(without_query(path)):
-        hits: dict[str, dict[str, Any]] = asked(url, lambda: system.glob(path, detail=True))
+        hits: dict[str, dict[str, Any]] = asked(url, lambda: system.glob(path, detail=True), more=longer())
         found = [_remote_source(system, hit, hits[hit]) for hit in sorted(hits) if hits[hit]["type"] == "file"]
         if not found:
             raise InputError(
@@ -466,9 +467,12 @@ def _refuse_parts_at(system: Any, url: str, hits: Sequence[str]) -> None:
     for folder in {str(parent) for hit in hits for parent in PurePosixPath(hit).parents}:
         for log in LOGS:
             try:
-                refuse_remote(without_secrets(url), system.ls(f"{folder}/{log}", detail=False))
+                listed = once(url, partial(system.ls, f"{folder}/{log}", detail=False))
+            except TimeoutError:
+                raise
             except (OSError, ValueError):  # no such folder; the hub has none above a repository
                 continue
+            refuse_remote(without_secrets(url), listed)
 
 
 def _remote_source(system: Any, path: str, info: dict[str, Any]) -> Source:
@@ -478,8 +482,9 @@ def _remote_source(system: Any, path: str, info: dict[str, Any]) -> Source:
 
 
 def _below(system: Any, root: str, aside: list[Aside]) -> list[Source]:
-    files: dict[str, dict[str, Any]] = asked(root, lambda: system.find(root, detail=True))
-    refuse_remote(without_secrets(root), list(files))
+    url = str(system.unstrip_protocol(root))
+    files: dict[str, dict[str, Any]] = asked(url, lambda: system.find(root, detail=True), more=longer())
+    refuse_remote(without_secrets(url), list(files))
     sources = []
     for path, info in files.items():
         name = path[len(root.rstrip("/")) + 1 :]

@@ -1,15 +1,19 @@
 """Answers of servers that are no bytes: their meaning, further attempts, and the errors in words.
 
-A request waits ``patience`` seconds for the next byte; a line on standard error reports one that waits long.
+A request waits ``patience`` seconds for the next byte; a line on standard error reports one that waits long. The
+clients of HTTP and S3 end it themselves. Those of other stores may wait without end, so a thread asks them, and is
+waited for up to a limit.
 """
 
 import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
 from http import HTTPStatus
-from threading import Timer
+from threading import Thread, Timer
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -33,7 +37,11 @@ _NOTICE = 12
 _AGAIN = {408, 425, 429, 500, 502, 503, 504}
 """The statuses after which the same request may succeed."""
 _LIMITED = ("http:", "https:", "s3:", "s3a:")
-"""The URLs whose requests end by this limit; the clients of other stores have limits that cannot be set."""
+"""The URLs whose clients end a request that gets no byte."""
+SLOWEST = 100_000
+"""The bytes a second for which a request waits longer, if its client has no limit."""
+_LONGER = 10
+"""A listing or an upload, whose progress is not known, may take this many times the limit."""
 SAID = 300
 """The most characters of the words of a server that a message shows."""
 
@@ -48,6 +56,11 @@ def patience() -> float:
     if not 0 < seconds < 1e6:
         raise SettingError(f"{_PATIENCE} is {given!r}", "A number of seconds above 0", "Leave it out: 60 seconds")
     return seconds
+
+
+def longer() -> float:
+    """Return how many seconds a listing or an upload may take beyond the limit of a request."""
+    return (_LONGER - 1) * patience()
 
 
 class AnswerError(OSError):
@@ -66,11 +79,20 @@ class SilentError(TimeoutError):
     """A server sent no byte for as long as a request waits."""
 
 
-class Wait:
-    """A request that waits for an answer: after a while, a line says so."""
+class UnansweredError(SilentError):
+    """A request was not answered within its ``seconds``; it is still under way, and nobody waits for it."""
 
-    def __init__(self, url: str, seconds: float) -> None:
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no answer within {seconds:g} seconds")
+        self.seconds = seconds
+
+
+class Wait:
+    """A request that waits for an answer: after a while, a line says so; ``limit`` is the end of it in words."""
+
+    def __init__(self, url: str, seconds: float, limit: str = "") -> None:
         self._shown, self._seconds, self._heard = printable(without_password(url)), seconds, time.monotonic()
+        self._limit = limit or f"{seconds:g} seconds without a byte"
         self._timer = self._started(seconds / _NOTICE)
 
     def _started(self, seconds: float) -> Timer:
@@ -83,22 +105,62 @@ class Wait:
         """Take note of bytes that have arrived."""
         self._heard = time.monotonic()
 
+    @property
+    def silence(self) -> float:
+        """The seconds since bytes have arrived."""
+        return time.monotonic() - self._heard
+
     def _look(self) -> None:
         left = self._heard + self._seconds / _NOTICE - time.monotonic()
         if left > 0:
             self._timer = self._started(left)
             return
-        ends = self._shown.lower().startswith(_LIMITED)
-        limit = (
-            f"it ends after {self._seconds:g} seconds without a byte" if ends else "its client has its own limit"
-        )
-        report(f"waiting for an answer: {self._shown} ({limit})")
+        report(f"waiting for an answer: {self._shown} (it ends after {self._limit})")
 
     def __enter__(self) -> "Wait":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
+
+
+_WAIT: ContextVar[Wait] = ContextVar("_WAIT")
+
+
+def heard() -> None:
+    """Take note of bytes that a request of several pieces has moved, so that its time begins again."""
+    if wait := _WAIT.get(None):
+        wait.heard()
+
+
+def once(url: str, request: Callable[[], T], more: float = 0.0) -> T:
+    """Return the answer to one request, made now; a line reports a long wait.
+
+    ``more``: seconds that a request may take beyond the limit, if its client has none. Raises UnansweredError.
+    """
+    seconds = patience()
+    if url.lower().startswith(_LIMITED):
+        with Wait(url, seconds):
+            return request()
+    limit = seconds + more
+    answer: Future[T] = Future()
+
+    def ask() -> None:
+        _WAIT.set(wait)
+        try:
+            answer.set_result(request())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    with Wait(url, seconds, f"{limit:g} seconds without an answer") as wait:
+        Thread(target=ask, daemon=True).start()
+        while (left := limit - wait.silence) > 0:
+            try:
+                return answer.result(left)
+            except TimeoutError:  # of this wait, unless the request itself has ended so
+                if answer.done():
+                    return answer.result()
+    raise UnansweredError(limit)
 
 
 _ARROW = re.compile(r"HTTP status(?: code)?:? (\d{3})|\b(\d{3}) The (?:specified|server) ", re.IGNORECASE)
@@ -144,27 +206,27 @@ def asked(
     pauses: Sequence[float] = PAUSES,
     doing: str = "read",
     waited: bool = False,
+    more: float = 0.0,
 ) -> T:
     """Return the answer to a request, which is made again after failures of the network, with growing pauses.
 
-    A line reports a long wait, unless the request itself does (``waited``).
+    A line reports a long wait, unless the request itself does (``waited``); ``more``: see ``once``.
 
-    A server may ask for longer pauses, up to ``MOST_PAUSE``. Silence is met with one further attempt. Raises
-    InputError for a file that is missing there, and NetworkError when all attempts have failed;
+    A server may ask for longer pauses, up to ``MOST_PAUSE``. Silence is met with one further attempt, if the first
+    is over. Raises InputError for a file that is missing there, and NetworkError when all attempts have failed;
     ChangedObjectError passes.
     """
 
-    def once() -> T:
-        with nullcontext() if waited else Wait(url, patience()):
-            return request()
+    def attempt() -> T:
+        return request() if waited else once(url, request, more)
 
     with reaching(url, doing):
         silences = 0
         for pause in pauses:
             try:
-                return once()
+                return attempt()
             except (
-                *(NeardupError, ChangedObjectError, WrongAnswerError),
+                *(NeardupError, ChangedObjectError, WrongAnswerError, UnansweredError),
                 *(FileNotFoundError, PermissionError, MemoryError, NotImplementedError),
             ):
                 raise
@@ -177,7 +239,7 @@ def asked(
                 if pause > min(MOST_PAUSE, max(patience(), *pauses)):
                     raise
             time.sleep(min(pause, patience()))
-        return once()
+        return attempt()
 
 
 _REASON = re.compile(r"(?:AWS|Azure) Error.*|(?<=google::cloud::Status)\(.*", re.DOTALL)
@@ -215,7 +277,10 @@ def _in_words(url: str, doing: str, error: Exception) -> NeardupError:
     words = revised(url, error.words if isinstance(error, AnswerError) else _words_of(error))
     if status == HTTPStatus.NOT_FOUND:
         return missing(url, words if isinstance(error, AnswerError) else "")
-    if is_silence(error):
+    if isinstance(error, UnansweredError):
+        why = str(error)
+        do = f"Run again later, or allow more seconds: {_PATIENCE}"
+    elif is_silence(error):
         why = f"the server said nothing for {patience():g} seconds"
         do = f"Run again later, or allow more seconds: {_PATIENCE}"
     elif status is not None:

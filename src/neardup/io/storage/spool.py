@@ -15,7 +15,7 @@ from neardup.errors import InputError
 from neardup.io.containers.base import ROOM_BYTES
 from neardup.io.containers.spools import LOOK_EVERY, Stretch, read_at
 from neardup.io.names import without_password, without_query
-from neardup.io.storage.answers import asked
+from neardup.io.storage.answers import SLOWEST, asked, heard
 from neardup.io.storage.pins import ChangedObjectError, Pin, changed_while_read
 from neardup.io.storage.systems import StoredObject, is_web, stored_object
 
@@ -192,7 +192,12 @@ class FetchedFile:
         limit = self._extents[following][0] if following < len(self._extents) else self._length
         stop, pin = min(wanted, limit, start + MOST_BYTES), self.pin
         try:
-            data = asked(self.url, lambda: self._object.part(start, stop, pin), waited=is_web(self.url))
+            data = asked(
+                self.url,
+                lambda: self._object.part(start, stop, pin),
+                waited=is_web(self.url),
+                more=(stop - start) / SLOWEST,
+            )
         except ChangedObjectError as error:
             raise self._changed(error.seen, pin) from error
         if data is None:
@@ -237,6 +242,7 @@ class FetchedFile:
                     "Set TMPDIR to a folder with more room, or fetch the file first",
                 )
             taken += len(data)
+            heard()
         return taken
 
     @property

@@ -113,16 +113,24 @@ def _store(extra: str, _: tuple[tuple[str, str], ...]) -> Any:
     scheme, opened = _STORES[extra]
 
     class _Store(ArrowFSWrapper):  # type: ignore[misc]
-        """A store whose folders are listed by one request for a thousand files, not one for each folder."""
+        """A store whose folders are listed by one request for a thousand files, not one for each folder.
+
+        The search of fsspec below a folder leaves out the folders that cannot be listed, for a pattern, too.
+        """
 
         protocol, root_marker = scheme, ""
 
         def find(self, path: str, maxdepth: int | None = None, withdirs: bool = False, **given: Any) -> Any:
-            if maxdepth is not None or withdirs:
+            root = path.rstrip("/")
+            if not root:  # the buckets
                 return super().find(path, maxdepth=maxdepth, withdirs=withdirs, **given)
-            infos = self.fs.get_file_info(FileSelector(path.rstrip("/"), recursive=True, allow_not_found=True))
-            infos = [info for info in infos or [self.fs.get_file_info(path)] if info.type is FileType.File]
-            entries = {info.path: self._make_entry(info) for info in infos}
+            infos = self.fs.get_file_info(FileSelector(root, recursive=maxdepth != 1, allow_not_found=True))
+            types = (FileType.File, FileType.Directory) if withdirs else (FileType.File,)
+            entries = {
+                info.path: self._make_entry(info)
+                for info in infos or [self.fs.get_file_info(path)]
+                if info.type in types and (maxdepth is None or info.path[len(root) + 1 :].count("/") < maxdepth)
+            }
             return entries if given.get("detail") else list(entries)
 
     return _Store(opened(), skip_instance_cache=True)

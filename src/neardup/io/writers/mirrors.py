@@ -16,7 +16,7 @@ from neardup.display import counted, printable
 from neardup.errors import InputError
 from neardup.io.names import without_password
 from neardup.io.readers.manifest import MANIFEST, Manifest
-from neardup.io.storage.answers import asked, missing
+from neardup.io.storage.answers import asked, heard, longer, missing
 from neardup.io.storage.pins import changed_while_read
 from neardup.io.storage.systems import filesystem, is_writable
 from neardup.io.writers.filesystem import try_lock
@@ -130,7 +130,9 @@ class Mirror:
             looks = {name: f"{file.bytes} {file.sha256}" for name, file in files.items() if file.files is None}
             looks[MANIFEST] = hashlib.sha256(data).hexdigest()
         else:
-            listed: dict[str, dict[str, Any]] = asked(self._url, lambda: system.find(path, detail=True))
+            listed: dict[str, dict[str, Any]] = asked(
+                self._url, lambda: system.find(path, detail=True), more=longer()
+            )
             looks = {
                 name[len(path) :].lstrip("/"): f"{info['size']} {info.get('mtime') or info.get('ETag')}"
                 for name, info in listed.items()
@@ -145,7 +147,9 @@ class Mirror:
 
         def request() -> None:
             with system.open(f"{path}/{name}", "rb") as source, open(partial, "wb") as copy:
-                shutil.copyfileobj(source, copy, 1 << 20)
+                while data := source.read(1 << 20):
+                    copy.write(data)
+                    heard()
 
         asked(f"{self._url}/{name}", request)
         os.replace(partial, target)

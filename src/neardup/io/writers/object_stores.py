@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ import msgspec
 from neardup.display import printable
 from neardup.errors import InputError, NetworkError, OutputError
 from neardup.io.names import url_in, without_password
-from neardup.io.storage.answers import asked
+from neardup.io.storage.answers import asked, heard, longer
 from neardup.io.storage.systems import filesystem, is_writable
 from neardup.io.writers.filesystem import is_private, unwritable
 
@@ -94,7 +93,7 @@ class RemoteOutput:
 
     def names(self) -> list[str]:
         """Return the files there: their names below the folder, "" for the file itself."""
-        paths: list[str] = asked(self.url, lambda: self._system.find(self._path))
+        paths: list[str] = asked(self.url, lambda: self._system.find(self._path), more=longer())
         return sorted(path[len(self._path) :].lstrip("/") for path in paths)
 
     def free_or_unfinished(self, names: list[str]) -> bool:
@@ -174,9 +173,11 @@ class RemoteOutput:
 
         def request() -> None:
             with open(file, "rb") as source, self._system.open(self._path_of(name), "wb") as target:
-                shutil.copyfileobj(source, target, _COPIED)
+                while data := source.read(_COPIED):
+                    target.write(data)
+                    heard()
 
-        asked(self.url, request, doing="written")
+        asked(self.url, request, doing="written", more=longer())
 
     def _put_bytes(self, data: bytes, name: str) -> None:
         def request() -> None:
