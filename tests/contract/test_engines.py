@@ -51,6 +51,16 @@ class Tables(NamedTuple):
     kept: set[Any]
     counts: dict[str, int]
 
+    def differences(self, other: Tables) -> dict[str, list[str]]:
+        """A few rows of each table that only one has: to compare them line by line takes pytest minutes."""
+        sides = zip(self._fields, self, other, strict=True)
+        unlike = {name: (set(one), set(two)) for name, one, two in sides if one != two}
+        counts = [str(self.counts), str(other.counts)]
+        return {
+            name: counts if name == "counts" else sorted(map(str, one ^ two))[:4]
+            for name, (one, two) in unlike.items()
+        }
+
 
 class Started(NamedTuple):
     """The cluster, a session on it, and a folder."""
@@ -124,7 +134,7 @@ def on_spark(spark: Any, case: Case, work: str | None = None) -> Tables:
 def test_the_answer_is_that_of_one_machine(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(components, "IN_DRIVER", 0)  # as if the edges did not fit in the driver
     found, expected = on_spark(started.spark, CASES["against"]), on_one_machine("against")
-    assert found == expected
+    assert not found.differences(expected)
     assert len(found.kept) < documents().num_rows
 
 
@@ -141,7 +151,8 @@ def test_the_command_writes_the_answer_of_one_machine(started: Started, run: Run
     tables = (rows_of(pq.read_table(out / name)) for name in ("pairs", "groups", "copies"))
     written = [line for part in (out / "kept").glob("part-*") for line in part.read_text().splitlines()]
     counts = {one: account["counts"][one] for one in COUNTS}
-    assert Tables(*tables, {json.loads(line)["id"] for line in written}, counts) == expected
+    made_there = Tables(*tables, {json.loads(line)["id"] for line in written}, counts)
+    assert not made_there.differences(expected)
     assert set(written) <= {line.rstrip("\n") for of_file in lines() for line in of_file}
     assert account["counts"]["rejected"] == 1
     assert sorted(one.name for one in out.iterdir() if one.suffix != ".crc") == [

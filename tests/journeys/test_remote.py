@@ -26,7 +26,7 @@ def neardup(folder: Path, *line: str, extras: frozenset[str]) -> subprocess.Comp
 def test_a_file_of_a_server_is_read(tmp_path: Path) -> None:
     handler = partial(Quiet, directory=str(SAMPLE.parent))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         url = f"http://127.0.0.1:{server.server_port}/{SAMPLE.name}"
         done = neardup(tmp_path, "dedup", url, "--dry-run", extras=frozenset({"http"}))

@@ -138,6 +138,10 @@ def test_a_folder_that_is_no_result(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(InputError, match=r"run\.json cannot be used: .*truncated.*Make the result again"):
         nd.load(tmp_path)
+    for command in ("passages", "decontaminate"):
+        (tmp_path / "run.json").write_text(f'{{"command": "{command}", "neardup_version": "1", "format": 2}}')
+        with pytest.raises(InputError, match=rf"the output of neardup {command}.*report\.html"):
+            nd.load(tmp_path)
 
 
 def test_a_result_of_an_earlier_version_has_no_manifest(result: Path) -> None:

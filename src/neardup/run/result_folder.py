@@ -106,8 +106,11 @@ def _run(folder: Path, *, of_any_command: bool = False) -> dict[str, Any]:
         raise manifests.damaged(folder, f"run.json cannot be read: {error.strerror or error}") from error
     except manifests.ChangedError as changed:
         raise manifests.damaged(folder, str(changed)) from changed
-    if of_any_command and isinstance(plain, dict) and plain.get("command") in ("passages", "decontaminate"):
-        return plain
+    if isinstance(plain, dict) and (command := plain.get("command")) in ("passages", "decontaminate"):
+        if of_any_command:
+            return plain
+        given = f"{folder} is the output of neardup {command}, which has no groups and no pairs of documents"
+        raise InputError(given, _ALLOWED, "Open its report.html, or read its tables")
     if not isinstance(plain, dict) or not {"neardup_version", "format"} <= plain.keys():
         raise InputError(f"{folder} is not a result of neardup: its run.json is another program's", _ALLOWED)
     if type(plain["format"]) is not int or plain["format"] != FORMAT_VERSION:

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import os
+import shlex
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.containers.spools import Held, spooled
 from neardup.io.names import without_query
@@ -33,7 +35,7 @@ _CUT_OFF = "Truncated compressed stream"
 _TOO_FAR = "Frame requires too much memory"
 _WINDOW = (
     "it was packed by zstd for a long window, and refers back more than the 128 MB that are held; pack it again: "
-    "zstd -d -M2048MB -c FILE | zstd -o OTHER"
+    "zstd -d -M2048MB -c {name} | zstd -o OTHER"
 )
 
 
@@ -46,15 +48,15 @@ def codec_of(name: str) -> str | None:
     return COMPRESSIONS.get(os.path.splitext(without_query(name))[1].lower())
 
 
-def unpacking(raw: Any, codec: str) -> Any:
-    """Return a stream of the unpacked bytes of an open file; closing it closes the file.
+def unpacking(raw: Any, codec: str, name: str = "FILE") -> Any:
+    """Return a stream of the unpacked bytes of an open file; closing it closes the file. Errors name ``name``.
 
     ``read(size)`` returns at most ``size`` bytes. Raises OSError where the packed bytes are damaged or cut off,
     after all bytes before that place that the codec can unpack.
     """
     if codec in _STARTED:
         return _Unpacking(raw, _STARTED[codec])
-    return _Stream(raw, codec)
+    return _Stream(raw, codec, name)
 
 
 def unpacked(data: bytes, codec: str, most: int) -> bytes:
@@ -131,15 +133,16 @@ def packing(raw: Any, codec: str | None) -> Any:
 class _Stream:
     """The unpacked bytes of a codec of Arrow."""
 
-    def __init__(self, raw: Any, codec: str) -> None:
-        self._stream = pa.CompressedInputStream(raw, codec)
+    def __init__(self, raw: Any, codec: str, name: str) -> None:
+        self._stream, self._name = pa.CompressedInputStream(raw, codec), name
 
     def read(self, size: int) -> bytes:
         """Return 1 to ``size`` bytes; none at the end."""
         try:
             return bytes(self._stream.read(size))
         except OSError as error:
-            raise OSError(_WINDOW if _TOO_FAR in str(error) else str(error)) from error
+            window = _WINDOW.format(name=shlex.quote(printable(self._name)))
+            raise OSError(window if _TOO_FAR in str(error) else str(error)) from error
 
     @property
     def closed(self) -> bool:

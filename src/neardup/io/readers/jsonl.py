@@ -173,12 +173,13 @@ class JsonlDocuments(line_files.StreamDocuments):
 
     def _guess(self) -> tuple[base.Column, ...]:
         """Return the keys of the first good lines of the first file that has any."""
-        bad, do, without_keys = "", "", False
+        bad, do, without_keys, unread = "", "", False, False
         for position in range(len(self.sources)):
             lines, empty = list[bytes](), False
             try:
                 lines, empty = self._first_lines(position)
             except UNREADABLE as error:
+                unread = unread or not bad
                 bad, do = bad or base.failure_text(error), do or "Check that the file is whole"
             objects = list(islice(parsed_objects(lines), SAMPLE_ROWS))
             if objects:
@@ -196,8 +197,9 @@ class JsonlDocuments(line_files.StreamDocuments):
                 without_keys = without_keys or empty
             bad = bad or (f"its first line is {base.shown(lines[0])[:80]!r}" if lines else "")
         if bad and not without_keys:
+            seen = "cannot be read" if unread else "holds no JSON object in its first lines"
             raise InputError(
-                f"{self.names[0]} holds no JSON object in its first lines: {bad}",
+                f"{self.names[0]} {seen}: {bad}",
                 "One JSON object a line",
                 do or "For one JSON array, convert it first: jq -c '.[]' file.json > file.jsonl",
             )

@@ -193,7 +193,7 @@ class Source:
     def open(self) -> Any:
         """Open the content of the file, decompressed."""
         raw = self.open_raw()
-        return unpacking(raw, self.compression) if self.compression else raw
+        return unpacking(raw, self.compression, self.name) if self.compression else raw
 
     def read_bytes(self) -> bytes:
         """Return the whole file as it is stored."""
