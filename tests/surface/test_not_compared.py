@@ -172,3 +172,47 @@ def test_pages_of_a_web_archive_are_compared_with_their_images(run: Run, tmp_pat
     assert run("fingerprint", archive, "-o", tmp_path / "fp", "--id", "url").status == 0
     assert run("merge", tmp_path / "fp", "-o", tmp_path / "merged", "--keep", "first").status == 0
     assert reasons(nd.load(tmp_path / "merged")) == reasons(found)
+
+
+def test_the_largest_groups_name_the_parts_that_differ(run: Run, tmp_path: Path) -> None:
+    said = run(made_in(tmp_path / "in", PAGES)).out
+    members = {line.split()[1]: line for line in said.splitlines() if line.startswith("  ")}
+    assert "not compared" not in members["b.html"]
+    assert has_parts(members["c.html"], "1.000", "not compared: images")
+    assert "not compared, and in no document that stays: images of 1 document" in said
+
+
+def test_documents_that_differ_in_other_parts_alone_are_not_said_to_have_other_characters(
+    run: Run, tmp_path: Path
+) -> None:
+    pages = {name: PAGES[name] for name in ("a.html", "d.html")}
+    said = run("dedup", made_in(tmp_path / "in", pages), "-o", tmp_path / "out", "--keep", "first").out
+    (lost,) = (line for line in said.splitlines() if line.startswith("text lost"))
+    assert has_parts(lost, "no word", "1 removed document is not identical")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of warcio
+@pytest.mark.parametrize("first", ["a.warc", "z.warc"])  # read before the data, and after it
+def test_a_web_archive_beside_data_is_compared_with_its_images(first: str, run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("warcio")
+    from support.made_warc import Page, records_of, write_warc
+
+    folder = tmp_path / "in"
+    folder.mkdir()
+    pages = [Page(f"https://e.org/{name}", page(image).encode()) for name, image in zip("abc", "xxy", strict=True)]
+    write_warc(folder / first, records_of(pages))
+    row = {"url": "https://e.org/row", "text": BASE, "attachments": ["of the data"]}
+    (folder / "m.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    for command in ("dedup", "fingerprint"):
+        assert run(command, folder, "-o", tmp_path / command, "--id", "url").status == 0
+    assert run("merge", tmp_path / "fingerprint", "-o", tmp_path / "merged").status == 0
+    for out in ("dedup", "merged"):
+        found = nd.load(tmp_path / out)
+        assert found.copies["identical_to"].to_pylist() == ["https://e.org/a"]
+        others = [
+            reason
+            for id, reason in reasons(found).items()
+            if not id.endswith("/b") and not reason.startswith("represents")
+        ]
+        assert len(others) == 2
+        assert all(reason.endswith(OTHER_IMAGES) for reason in others)

@@ -403,6 +403,7 @@ _BELOW = 7
 
 def _shown(outcome: Outcome, most: int | None) -> Iterator[str]:
     """The largest groups, each with its first members, in about ``most`` lines, and a line about all."""
+    from neardup.run.lost_text import LostText
     from neardup.run.show import classes_of_copies
     from neardup.run.stages.result import largest_groups
 
@@ -419,6 +420,8 @@ def _shown(outcome: Outcome, most: int | None) -> Iterator[str]:
     yield output.line_about(account, "can go")
     if account.counts.exact_copies:
         yield f"exact copies: {classes_of_copies(account.counts)}"
+    if beside := LostText.of(account.lost).beside:
+        yield beside.removeprefix("; ")
     if account.counts.rejected:
         yield f"{display.counted(account.counts.rejected, 'row')} could not be read"
 
@@ -431,6 +434,8 @@ def _lines_of(group: LargeGroup) -> Iterator[str]:
     column = max(map(display.columns, names))
     for member, name in zip(group.members, names, strict=True):
         head = f"  {_likeness(member):<6} {name}{' ' * (column - display.columns(name))}  "
+        if member.not_compared:
+            head += f"[not compared: {', '.join(member.not_compared)}] "
         yield head + display.shortened(member.words, max(20, width - display.columns(head)))
     if group.size > len(group.members):
         yield f"  … and {group.size - len(group.members):,} more"

@@ -24,6 +24,14 @@ ATTACHMENTS_TYPE = pa.list_(pa.struct([*_FIELDS, ("kind", pa.large_string())]))
 EARLIER_TYPE = pa.list_(pa.struct(_FIELDS))
 """The type in files of earlier versions, in which all are attachments."""
 
+_CARRYING = frozenset(("text", "warc"))
+
+
+def carries(documents: Any) -> bool:
+    """Return whether documents, or some of several inputs in one, may have parts beside their texts."""
+    return not _CARRYING.isdisjoint(getattr(documents, "formats", (documents.format,)))
+
+
 NOT_COMPARED = "not_compared"
 """The column of pairs with the kinds of unread content in which the two documents differ."""
 

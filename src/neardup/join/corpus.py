@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.io.attachments import ATTACHMENTS
+from neardup.io.attachments import ATTACHMENTS, carries
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.readers.base import Chunk, Documents, SomeTexts
 from neardup.io.writers.scratch import FinishedParts, Scratch, journal_here
@@ -52,7 +52,7 @@ class Part:
     @property
     def columns(self) -> list[str]:
         """The columns to read, each once."""
-        carried = ATTACHMENTS if self.documents.format in ("text", "warc") else None
+        carried = ATTACHMENTS if carries(self.documents) else None
         relations = self.relations
         names = (self.text, self.id, *self.extra, *relations.within, relations.across, carried)
         return list(dict.fromkeys(name for name in names if name))

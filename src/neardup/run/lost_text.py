@@ -136,8 +136,8 @@ class LostText:
             if self.unknown:
                 return f"no word found{unknown}"
             others = counted(self.removed - self.identical, one, more)
-            have = "has" if self.removed - self.identical == 1 else "have"
-            return f"no word: the documents that stay hold all shingles; {others} {have} other characters"
+            are = "is" if self.removed - self.identical == 1 else "are"
+            return f"no word: the documents that stay hold all shingles; {others} {are} not identical"
         return (
             f"{number(self.losing)} of {counted(self.removed, one, more)} "
             f"{'loses' if self.losing == 1 else 'lose'} some: {number(self.lost)} of {number(self.shingles)} "

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.errors import InputError, OutputError
+from neardup.io.attachments import ATTACHMENTS, carries
 from neardup.io.readers import base
 from neardup.io.readers.arrow import plain_type
 from neardup.io.readers.columns import offer_fields, text_here, types_of
@@ -174,7 +175,12 @@ class CompositeDocuments:
 
 
 def has_column(one: base.Documents, name: str) -> bool:
-    """Return whether an input has a column, or makes it of others."""
+    """Return whether an input has a column, or makes it of others.
+
+    A column of data with the name of the parts beside a text is none of these.
+    """
+    if name == ATTACHMENTS and not carries(one):
+        return False
     return name in getattr(one, "virtual", ()) or any(column.name == name for column in one.columns)
 
 

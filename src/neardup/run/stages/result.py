@@ -10,6 +10,7 @@ from neardup.display.view import excerpt
 from neardup.group.decisions import Decisions
 from neardup.group.leaders import Grouped
 from neardup.group.rows import JudgedRows
+from neardup.io.attachments import differing
 from neardup.io.writers.scratch import TABLE_ROWS
 from neardup.join.pairs import Pairs, verified_room
 from neardup.join.rows import Rows
@@ -164,13 +165,17 @@ _READ = 8 * _WIDEST
 
 @dataclass(frozen=True)
 class GroupMember:
-    """A member: its id, its first words on one line, and its similarity to the representative (None: unknown)."""
+    """A member: its id, its first words on one line, and its similarity to the representative (None: unknown).
+
+    ``not_compared`` are the kinds of parts beside its text that differ from those of the representative.
+    """
 
     id: Id
     words: str
     similarity: float | None
     is_copy: bool
     is_representative: bool
+    not_compared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -192,11 +197,15 @@ def largest_groups(outcome: Outcome, most: int, members: int) -> list[LargeGroup
     )
     words = _first_words(outcome, np.unique(rows).tolist())
     ids = dict(zip(rows.tolist(), outcome.run.judged_rows.ids.of(rows).to_pylist(), strict=True))
+    carried = outcome.run.rows.attachments
 
     def member(place: int) -> GroupMember:
         row, similarity = int(decisions.rows[place]), float(decisions.similarity[place])
         kinds = bool(decisions.exact[place]), bool(decisions.is_representative[place])
-        return GroupMember(ids[row], words.get(row, ""), None if np.isnan(similarity) else similarity, *kinds)
+        other = differing(carried.get(row, ()), carried.get(int(decisions.representative_row[place]), ()))
+        return GroupMember(
+            ids[row], words.get(row, ""), None if np.isnan(similarity) else similarity, *kinds, other
+        )
 
     return [LargeGroup(int(sizes[i]), tuple(map(member, entry))) for i, entry in zip(order, entries, strict=True)]
 
