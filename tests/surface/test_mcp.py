@@ -12,6 +12,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
+import neardup as nd
 from neardup.collection import Collection
 from neardup.measures import MEASURES
 from support.command_line import Run
@@ -94,7 +95,7 @@ def test_an_agent_finds_compares_and_searches_and_is_told_its_mistakes(folder: P
     members = pairs["groups"][0]["members"]
     assert [member["similarity"] for member in members] == [1.0, pytest.approx(15 / 16)]
     assert members[0]["first_words"].startswith("the quick brown fox")
-    assert copies["exact_copies"] == 1
+    assert (copies["exact_copies"], copies["identical_copies"]) == (1, 1)
     assert [hit["id"] for hit in hits["hits"]] == ["#2"]
     assert linked["documents"] == 1  # the link out of the folder is not followed
     assert [(one["id"], one["tokens"]) for one in quoted["passages"]] == [("#2", 19)]
@@ -117,6 +118,20 @@ def test_an_agent_finds_compares_and_searches_and_is_told_its_mistakes(folder: P
     ):
         assert words in said, said
         assert "nobody may read" not in said
+
+
+def test_a_comparison_says_the_differences_of_characters_and_the_parts_that_differ(folder: Path) -> None:
+    for name, sign, image in (("minus", "-5", "one.png"), ("plus", "5", "two.png")):
+        (folder / f"{name}.html").write_text(f"<p>The balance is {sign} today<img src={image}>", encoding="utf-8")
+    paths = {"path_a": "minus.html", "path_b": "plus.html"}
+    _, [(failed, found)] = answers(folder, [("compare", paths)])
+    assert not failed
+    assert found["not_compared"] == ["images"]
+    assert found["difference"].endswith("not compared: images, which differ")
+    wanted = nd.compare(folder / "minus.html", folder / "plus.html").as_dict()["differences"]
+    assert found["differences"] == wanted
+    assert [one["kind"] for one in wanted["characters"]] == ["sign or operator"]
+    assert found["differences_left_out"] == 0
 
 
 def test_only_with_write_does_an_agent_change_a_collection(folder: Path) -> None:

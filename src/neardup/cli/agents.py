@@ -22,9 +22,11 @@ from neardup.collection.passages import LENGTH, shared_passages
 from neardup.collection.search import search
 from neardup.display.view import excerpt
 from neardup.errors import InputError, LimitError, NeardupError, with_options
+from neardup.io.attachments import differing
 from neardup.io.containers.addresses import MARK, is_container, split_address
 from neardup.io.containers.base import safe_name
-from neardup.io.readers import AUTO, open_sources, read_document
+from neardup.io.formats.content import Content
+from neardup.io.readers import AUTO, document_content, open_sources
 from neardup.io.readers.base import Documents
 from neardup.io.readers.discovery import SUFFIXES_OF_FILES, find_files, matching, split_pattern
 from neardup.io.readers.folders import walk
@@ -226,8 +228,9 @@ class Tools:
         """
         from neardup.comparison.compare import compare
 
-        one, other = self._text(a, path_a, column, "a"), self._text(b, path_b, column, "b")
-        comparison = compare(one, other, length=length, seconds=self.seconds)
+        one, other = self._content(a, path_a, column, "a"), self._content(b, path_b, column, "b")
+        compared = compare(one.text, other.text, length=length, seconds=self.seconds)
+        comparison = replace(compared, not_compared=differing(one.attachments, other.attachments))
         chunks = sorted(comparison.chunks(), key=lambda chunk: -len(chunk["text_a"]))
         shown = [
             {"a": excerpt(chunk["text_a"], WORDS), "b": excerpt(chunk["text_b"], WORDS)} for chunk in chunks[:MOST]
@@ -235,6 +238,8 @@ class Tools:
         measures = dict(comparison.measures)
         return {
             "difference": comparison.difference,
+            "not_compared": list(comparison.not_compared),
+            **_differences(comparison.alignment.differing()),
             "measures": measures if all_measures else {name: measures[name] for name in MOST_USED},
             "common_text": shown,
             "common_text_left_out": len(chunks) - len(shown),
@@ -288,6 +293,7 @@ class Tools:
             "not_read": len(result.problems),
             "pairs": result.pairs.num_rows,
             "exact_copies": result.copies.num_rows,
+            "identical_copies": counts.identical_copies,
             "groups": groups,
             "groups_left_out": counts.groups - len(groups),
             **({"note": f"{excerpt(named[0], WORDS)} was compared as a text; paths reads files"} if named else {}),
@@ -365,7 +371,7 @@ class Tools:
         named = self.roots.relative(file)
         return named if row is None else f"{named}#{row}"
 
-    def _text(self, text: str, path: str, column: str, name: str) -> str:
+    def _content(self, text: str, path: str, column: str, name: str) -> Content:
         if bool(text) == bool(path):
             raise InputError(
                 f"Document {name} has {'both' if text else 'neither'} a text and a path", "One of them"
@@ -377,11 +383,24 @@ class Tools:
                     "The text of a document",
                     f"Give it as path_{name} to read the file, or with a space after it to compare the name",
                 )
-            return self.roots.texts([text])[0]
+            return Content(self.roots.texts([text])[0])
         file, row = split_id(path)
         if file is None or row is None or self.roots.has(path):
-            return read_document(self.roots.document(path))
-        return read_file_row(self.roots.document(file), row, column or None, AUTO)
+            return document_content(self.roots.document(path))
+        return Content(read_file_row(self.roots.document(file), row, column or None, AUTO))
+
+
+def _differences(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the first differences, shortened, and the number of those left out."""
+    changed, characters = found["changed"], found["characters"]
+    shown = [
+        {"kind": one["kind"], **{side: [excerpt(text, WORDS) for text in one[side][:MOST]] for side in "ab"}}
+        for one in changed[:MOST]
+    ]
+    places = [{**one, **{side: excerpt(one[side], WORDS) for side in "ab"}} for one in characters[:MOST]]
+    left = len(changed) - len(shown) + len(characters) - len(places)
+    counts = {"rows": found["rows"], "changed": shown, "characters": places}
+    return {"differences": counts, "differences_left_out": left}
 
 
 def looks_like_a_path(text: str) -> bool:

@@ -239,7 +239,9 @@ def _repeats(added: Added) -> Iterator[str]:
     for one in added.near[:_SHOWN_NEAR]:
         group = "" if one.group is None else f", group {one.group}"
         similar = display.similarity(one.resemblance, 4)
-        yield f"  {display.printable(one.id)} repeats {display.printable(one.of)}, {similar}: {one.action}{group}"
+        alike = f" ({display.printable(words)})" if (words := one.in_words()) else ""
+        names = f"{display.printable(one.id)} repeats {display.printable(one.of)}"
+        yield f"  {names}, {similar}{alike}: {one.action}{group}"
     if added.repeats > _SHOWN_NEAR:
         yield f"  and {display.number(added.repeats - _SHOWN_NEAR)} more; --json lists up to 1,000"
 
@@ -545,7 +547,8 @@ def _group_lines(group: StoredGroup) -> Iterator[str]:
             member.held_by if member.held_by == "representative" else display.similarity(member.resemblance, 4)
         )
         decided = ", held by a decision" if member.held_by == "decision" else ""
-        yield f"  {display.printable(member.id)}  {similarity}{decided}"
+        alike = f"  {display.printable(words)}" if (words := member.in_words()) else ""
+        yield f"  {display.printable(member.id)}  {similarity}{decided}{alike}"
     if group.size > _SHOWN:
         yield f"  and {display.number(group.size - _SHOWN)} more"
 

@@ -8,15 +8,15 @@ Existing groups keep their ids, representatives and members.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from neardup.collection.contract import Entries
-from neardup.collection.entries import entries_again
+from neardup.collection.entries import entries_again, likeness, unpack
 from neardup.collection.groups.formation import About, Grouping
 from neardup.collection.near import AHEAD, READ, Finder, Near, Repeated
-from neardup.collection.records import Action, Added, GroupedPending, NearCopy
+from neardup.collection.records import Action, Added, GroupedPending, Likeness, NearCopy
 from neardup.collection.sets import Role, Sets, require_no_groups, require_same_role, role_of
 from neardup.collection.store import Store
 from neardup.collection.store.transaction import Writing
@@ -71,6 +71,7 @@ class Arrivals:
         if old:
             require_same_role(self._store, old, self._role)
         numbers = self._numbers(entries.ids, old)
+        self._alike: dict[int, Likeness] = {}
         repeated: dict[int, list[Repeated]] = {}
         if self._finder:
             with self._store.reading(self._deadline):
@@ -115,15 +116,27 @@ class Arrivals:
         assert self._finder
         self._finder.begin(entries)
         repeated_by_place = {}
+        accepted: dict[int, int] = {}
         for place, id in enumerate(entries.ids):
             if place % AHEAD == 0:
                 self._finder.read_ahead(place)
             repeated = self._finder.repeated(place, old.get(id, 0))
             if repeated:
                 repeated_by_place[place] = repeated
+                if len(self._outcome.near) + len(self._alike) < _LISTED:  # now: it may be replaced by a later one
+                    self._alike[place] = self._likeness(entries, place, repeated[0], accepted)
             if not repeated or self._on_near != "reject":
                 self._finder.accept(place, numbers[place], old.get(id, 0))
+                accepted[numbers[place]] = place
         return repeated_by_place
+
+    def _likeness(self, entries: Entries, place: int, first: Repeated, accepted: Mapping[int, int]) -> Likeness:
+        """The likeness of a document and a stored one, or one of the same chunk, by number and place."""
+        assert self._finder
+        own = _Side(entries.packed[place], entries.metadata[place])
+        there = accepted.get(first.number)
+        other = None if there is None else _Side(entries.packed[there], entries.metadata[there])
+        return _likeness(self._store, own, self._finder.sizes[place], first, other)
 
     def _note(self, entries: Entries, numbers: list[int], repeated: Mapping[int, list[Repeated]]) -> None:
         """Link the documents that repeat a stored one, if that is asked for, and count them."""
@@ -134,7 +147,8 @@ class Arrivals:
             if self._on_near == "link":
                 group = _link(self._grouping, numbers[place], size, near, self._near)
             action: Action = "rejected" if self._on_near == "reject" else "linked" if group else "kept"
-            _note(self._store, self._outcome, entries.ids[place], size, near[0], action, group)
+            found = _Near(entries.ids[place], size, near[0], self._alike.get(place, Likeness()))
+            _note(self._store, self._outcome, found, action, group)
 
 
 TOGETHER = 100
@@ -240,6 +254,7 @@ class _Found:
     ids: Sequence[str]
     sizes: Sequence[int]
     repeated: list[list[Repeated]]
+    alike: list[Likeness]
 
 
 class Pending:
@@ -263,10 +278,11 @@ class Pending:
                 linked = self._linked(Grouping(self._store, self._sets), found)
                 self._logged = self._store.groups.last_change()
             self._change += 1  # by this transaction, which changed no text
-            for id, size, repeated, group in zip(found.ids, found.sizes, found.repeated, linked, strict=True):
+            for k, (repeated, group) in enumerate(zip(found.repeated, linked, strict=True)):
                 if repeated:
                     action: Action = "linked" if group else "kept"
-                    _note(self._store, self.outcome, id, size, repeated[0], action, group)
+                    near = _Near(found.ids[k], found.sizes[k], repeated[0], found.alike[k])
+                    _note(self._store, self.outcome, near, action, group)
         self.compared += len(found.numbers)
 
     def _compared(self, numbers: Int64s) -> _Found:
@@ -282,12 +298,19 @@ class Pending:
         there = np.array([row.number for row in self._store.rows(numbers)], np.int64)
         there = np.setdiff1d(there, list(self._store.groups.memberships(there.tolist())), assume_unique=True)
         if not len(there):
-            return _Found([], [], [], [])
+            return _Found([], [], [], [], [])
         finder = StoredFinder(self._store, self._near, self._sets, self._deadline, self._grouped)
         entries = entries_again(self._store, there)
         finder.begin_stored(entries, there)
         repeated = [finder.repeated(place) for place in range(len(there))]
-        return _Found(there.tolist(), entries.ids, finder.sizes, repeated)
+        room = _LISTED - len(self.outcome.near)
+        alike = [
+            _likeness(self._store, _Side(entries.packed[k], entries.metadata[k]), finder.sizes[k], found[0])
+            if found and k < room
+            else Likeness()
+            for k, found in enumerate(repeated)
+        ]
+        return _Found(there.tolist(), entries.ids, finder.sizes, repeated, alike)
 
     def _linked(self, grouping: Grouping, found: _Found) -> list[int]:
         """Link the documents that repeat others; return the group of each document, 0 for none."""
@@ -311,10 +334,38 @@ def _link(grouping: Grouping, number: int, size: int, repeated: Sequence[Repeate
     return grouping.link(number, [one.number for one in repeated], near.threshold, cause)
 
 
-def _note(store: Store, outcome: Added, id: str, size: int, first: Repeated, action: Action, group: int) -> None:
+class _Side(NamedTuple):
+    """A compressed text, and its metadata."""
+
+    packed: bytes
+    metadata: Mapping[str, Any]
+
+
+def _likeness(store: Store, own: _Side, size: int, first: Repeated, other: _Side | None = None) -> Likeness:
+    """Return the likeness of a document of ``size`` shingles and the one that it repeats: ``other``, or stored."""
+    if other is None:
+        number = np.array([first.number], np.int64)
+        [packed], [row] = store.packed(number), store.rows(number)
+        other = _Side(packed, row.metadata)
+    texts = (unpack(own.packed, ""), unpack(other.packed, "")) if first.shared == size == first.size else None
+    return likeness(own.metadata, other.metadata, texts, known=store.settings.has_parts)
+
+
+class _Near(NamedTuple):
+    """A document, its number of shingles, the first document that it repeats, and their likeness."""
+
+    id: str
+    size: int
+    first: Repeated
+    alike: Likeness
+
+
+def _note(store: Store, outcome: Added, near: _Near, action: Action, group: int) -> None:
     """Count a document that repeats stored ones, and list it if it is among the first."""
     outcome.repeats += 1
     outcome.linked += group != 0
     if len(outcome.near) < _LISTED:
+        first = near.first
         [of] = store.ids(np.array([first.number], np.int64))
-        outcome.near.append(NearCopy(id, of, first.shared, size, first.size, action, group or None))
+        counts = first.shared, near.size, first.size
+        outcome.near.append(NearCopy(near.id, of, *counts, action, group or None, **vars(near.alike)))

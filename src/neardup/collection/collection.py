@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -15,7 +16,7 @@ from neardup.collection.arrivals import OnNear
 from neardup.collection.contract import Entries, deadline_in
 from neardup.collection.documents import StoredDocuments
 from neardup.collection.entries import entries_again
-from neardup.collection.fields import Ids, unknown, usable_id, usable_ids
+from neardup.collection.fields import Ids, differing_parts, unknown, usable_id, usable_ids
 from neardup.collection.groups.formation import Grouping
 from neardup.collection.groups.methods import GroupsAndDecisions
 from neardup.collection.inspection import faults
@@ -64,10 +65,13 @@ class Questions(StoredDocuments):
         """
         from neardup.comparison.compare import compare  # other uses need not wait for its kernels
 
-        texts, ignore = (self.get(a).text, self.get(b).text), how.pop("ignore", None) or ()
+        one, other, ignore = self.get(a), self.get(b), how.pop("ignore", None) or ()
         if not isinstance(ignore, str):  # compare refuses it
             ignore = [*ignore, *texts_of(self.store)]
-        return compare(*texts, **{**as_compared(self.store.settings.as_dict()), **how, "ignore": ignore})
+        settings = as_compared(self.store.settings.as_dict())
+        compared = compare(one.text, other.text, **{**settings, **how, "ignore": ignore})
+        parts = differing_parts(one.metadata, other.metadata, known=self.store.settings.has_parts)
+        return replace(compared, not_compared=parts or ())
 
     def search(
         self,

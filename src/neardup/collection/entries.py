@@ -23,6 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.collection.contract import Entries, StoredRow
+from neardup.collection.fields import differing_parts
+from neardup.collection.records import CopyClass, Likeness
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
 from neardup.errors import FormatError
@@ -38,6 +40,8 @@ from neardup.sketch.cleaning import cleaned, text_batch, without_masks
 from neardup.sketch.documents import ShingleSets, classic_coefficients, shingle_sets, sign
 from neardup.sketch.samples import SampledShingles
 from neardup.tables import Bools, Int64s, UInt8s, UInt32s, UInt64s
+from neardup.text.characters import canonical
+from neardup.text.first_difference import first_difference
 from neardup.text.keys import PUBLIC
 from neardup.text.unicode import unicode_tables
 
@@ -228,6 +232,28 @@ def unpack(packed: bytes, id: str) -> bytes:
     except (OSError, TypeError, struct.error) as error:  # TypeError: a flipped bit made it a non-bytes value
         raise _damaged(id) from error
     raise _damaged(id)
+
+
+def likeness(
+    own: Mapping[str, Any], other: Mapping[str, Any], texts: tuple[bytes, bytes] | None, *, known: bool
+) -> Likeness:
+    """Return the likeness of two documents by their metadata, and by their ``texts`` if they may be copies.
+
+    ``known``: a document whose metadata names no parts beside its text has none.
+    """
+    return Likeness(*_class_of(*texts) if texts else (None, None), differing_parts(own, other, known=known))
+
+
+def _class_of(own: bytes, other: bytes) -> tuple[CopyClass | None, str | None]:
+    """Return the class of two texts as copies, and the first difference of the same words."""
+    if own == other:
+        return "identical", None
+    if canonical(own.decode("utf-8", "replace")) == canonical(other.decode("utf-8", "replace")):
+        return "identical", None
+    first, second = token_stream(pa.array([own, other], pa.large_binary())).texts
+    if first != second:
+        return None, None
+    return "same words", first_difference(own, other)
 
 
 def _damaged(id: str) -> FormatError:

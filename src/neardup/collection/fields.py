@@ -3,6 +3,7 @@
 The limits are checked before anything is stored, and are the same for every interface.
 """
 
+import hashlib
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,8 @@ import numpy as np
 
 from neardup.collection.contract import Operator, Value
 from neardup.errors import InputError, UnknownIdError
+from neardup.io.attachments import differing, own_of, unread_of
+from neardup.io.formats.content import ATTACHED, UNREAD, Attachment
 
 Ids: TypeAlias = str | int | Iterable[str | int]
 """One id, or several."""
@@ -207,6 +210,46 @@ def merged(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
         else:
             found[name] = value
     return found
+
+
+NOT_COMPARED = "not_compared"
+"""The name in the metadata under which a digest of each kind of parts beside the text is kept."""
+_ATTACHED = "attachments"
+"""The kind of the files within a document, which have one digest."""
+_DIGITS = 32
+
+
+def with_parts(metadata: dict[str, Any], parts: Sequence[Attachment]) -> dict[str, Any]:
+    """Return metadata with the digests of the parts of a file that are not in its text, if it has any."""
+    digests = {one.name: one.sha256[:_DIGITS] for one in unread_of(parts)}
+    if own := own_of(parts):
+        listed = repr([one[:3] for one in own]).encode("utf-8", "replace")
+        digests[_ATTACHED] = hashlib.sha256(listed).hexdigest()[:_DIGITS]
+    return {**metadata, NOT_COMPARED: digests} if digests else metadata
+
+
+def parts_in(metadata: Mapping[str, Any]) -> tuple[Attachment, ...]:
+    """Return the parts that metadata names; none for a value of another form."""
+    found = metadata.get(NOT_COMPARED)
+    digests = sorted(found.items()) if isinstance(found, Mapping) else ()
+    return tuple(
+        Attachment(name, 0, digest, ATTACHED if name == _ATTACHED else UNREAD)
+        for name, digest in digests
+        if isinstance(digest, str)
+    )
+
+
+def differing_parts(a: Mapping[str, Any], b: Mapping[str, Any], *, known: bool) -> tuple[str, ...] | None:
+    """Return the kinds of parts beside the text in which two documents differ, by their metadata.
+
+    ``known``: a document whose metadata names no parts has none; else the kinds are None unless both name some.
+
+    >>> differing_parts({"not_compared": {"images": "88d4"}}, {"year": 2020}, known=True)
+    ('images',)
+    """
+    if not known and not (NOT_COMPARED in a and NOT_COMPARED in b):
+        return None
+    return differing(parts_in(a), parts_in(b))
 
 
 def plain(value: Any) -> Any:

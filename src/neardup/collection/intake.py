@@ -28,6 +28,7 @@ from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
 from neardup.collection.store.transaction import MANY, Writing
 from neardup.errors import InputError, NeardupError, SettingError
+from neardup.io.attachments import ATTACHMENTS, carried_by, carries
 from neardup.io.formats.content import METADATA
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Chunk, Documents, Problem
@@ -68,13 +69,14 @@ class Columns:
     id: str | None
     metadata: tuple[str, ...]
     own: tuple[str, ...]
+    carried: tuple[str, ...] = ()
+    """The column of the parts beside the texts, if the documents have one."""
 
     @property
     def all(self) -> list[str]:
         """Each column once."""
-        return list(
-            dict.fromkeys(name for name in (self.text, self.id, *self.metadata, *self.own) if name is not None)
-        )
+        names = (self.text, self.id, *self.metadata, *self.own, *self.carried)
+        return list(dict.fromkeys(name for name in names if name is not None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +127,8 @@ def intake_of(
         find_column(opened, name, "--meta")
     offer_fields(opened, metadata)
     own = METADATA if opened.format == "text" and not metadata else ()
-    columns = Columns(chosen.text, chosen.id, tuple(metadata), own)
+    carried = (ATTACHMENTS,) if carries(opened) else ()
+    columns = Columns(chosen.text, chosen.id, tuple(metadata), own, carried)
     nameless = columns.id is None and opened.format == "arrow"
     chunks = opened.chunks(None, columns.all)
     return Intake(chunks, partial(_rows_of_chunk, columns), chosen.notes, nameless, opened)
@@ -420,12 +423,16 @@ def _rows_of_chunk(columns: Columns, chunk: Chunk) -> StorableRows:
     storable = [k for k in range(len(ids)) if k not in faults]
     if faults:
         texts = texts.take(pa.array(storable, pa.int64()))
+    parts = carried_by(one_array(table.column(ATTACHMENTS))) if columns.carried else {}
     metadata = [
-        {
-            name: fields.plain(value)
-            for name, value in records[k].items()
-            if value is not None or name not in columns.own
-        }
+        fields.with_parts(
+            {
+                name: fields.plain(value)
+                for name, value in records[k].items()
+                if value is not None or name not in columns.own
+            },
+            parts.get(k, ()),
+        )
         for k in storable
     ]
     return StorableRows([ids[k] for k in storable], texts, metadata, (*rows.problems, *problems))

@@ -84,16 +84,53 @@ def _left(cells: Sequence[object]) -> str:
     return paragraph(f"… and {counted(left, 'more row')}") if left > 0 else ""
 
 
+CopyClass: TypeAlias = Literal["identical", "same words"]
+
+
+class Alike(PlainData):
+    """A record that says how two documents are alike besides their counts of shingles.
+
+    ``copy`` is the class of their texts: "identical" for the same characters but for white space and normal form,
+    "same words" for the same tokens in the same order with other characters, else None. ``difference`` is the
+    first difference of characters of the same words. ``not_compared`` are the kinds of parts beside the texts,
+    such as images, that differ; None if they are not known.
+    """
+
+    copy: CopyClass | None
+    difference: str | None
+    not_compared: tuple[str, ...] | None
+
+    def in_words(self) -> str:
+        """Return the class, the difference and the kinds of parts that differ; "" if there is nothing to say.
+
+        >>> Likeness("same words", "case: “it” here, “It” there", ("images",)).in_words()
+        'same words; case: “it” here, “It” there; not compared: images, which differ'
+        """
+        copy = "identical text" if self.copy == "identical" else self.copy
+        beside = f"not compared: {', '.join(self.not_compared)}, which differ" if self.not_compared else None
+        return "; ".join(filter(None, (copy, self.difference, beside)))
+
+
+@dataclass(frozen=True)
+class Likeness(Alike):
+    """How two documents are alike besides their counts."""
+
+    copy: CopyClass | None = None
+    difference: str | None = None
+    not_compared: tuple[str, ...] | None = None
+
+
 Held = Literal["representative", "resemblance", "decision"]
 
 
 @dataclass(frozen=True)
-class StoredMember(PlainData):
+class StoredMember(Alike):
     """A document of a group, its counts with the representative, and the reason for its membership.
 
     ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B|, where B is the representative. ``held_by`` is
     "representative" for the representative itself, "resemblance" at or above the threshold, "decision" if only a
-    decision keeps the document in the group.
+    decision keeps the document in the group. ``copy``, ``difference`` and ``not_compared`` are the likeness to the
+    representative.
     """
 
     id: str
@@ -101,6 +138,9 @@ class StoredMember(PlainData):
     size: int
     of_size: int
     held_by: Held
+    copy: CopyClass | None = None
+    difference: str | None = None
+    not_compared: tuple[str, ...] | None = None
     resemblance: float = field(init=False)
     """|A∩B| / |A∪B| with the representative."""
 
@@ -231,11 +271,12 @@ _LISTED_PROBLEMS = 1000
 
 
 @dataclass(frozen=True)
-class NearCopy(PlainData):
+class NearCopy(Alike):
     """A new document and the most similar stored document ``of`` that it repeats; counted on the texts.
 
     ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B| in shingles. ``action`` is "kept" (stored, but in
-    no group), "linked" (stored, in ``group``) or "rejected" (not stored).
+    no group), "linked" (stored, in ``group``) or "rejected" (not stored). ``copy``, ``difference`` and
+    ``not_compared`` are the likeness to ``of``.
     """
 
     id: str
@@ -245,6 +286,9 @@ class NearCopy(PlainData):
     of_size: int
     action: Action
     group: int | None = None
+    copy: CopyClass | None = None
+    difference: str | None = None
+    not_compared: tuple[str, ...] | None = None
     resemblance: float = field(init=False)
     """|A∩B| / |A∪B|."""
 

@@ -23,13 +23,14 @@ from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 from neardup.collection.collection import Arrival, Collection
 from neardup.collection.contract import deadline_in
 from neardup.collection.documents import Document, DocumentPage
+from neardup.collection.entries import likeness
 from neardup.collection.fields import Ids, unknown, usable_id, usable_ids
 from neardup.collection.intake import OnDuplicate
 from neardup.collection.near import Near
 from neardup.collection.pages import Hit, Page, hit_fields
 from neardup.collection.query import Query, parse
 from neardup.collection.query.target import Open
-from neardup.collection.records import Added, NearCopy
+from neardup.collection.records import Action, Added, NearCopy
 from neardup.collection.search import LIMIT, NearMeasure, near_query
 from neardup.collection.shard import LookUp, OpenShard, Shard, ShardPage, ShardQuestion, named_in
 from neardup.collection.store import is_there, store_at
@@ -362,7 +363,8 @@ class Collections:
             return self._at_home(name, lambda home: home.put(name, text, metadata, **arrival))
         rule = Near.of(near)
         with self._near:
-            copy = self._repeated(name, text, rule, rejected=arrival.get("on_near") == "reject")
+            rejected = arrival.get("on_near") == "reject"
+            copy = self._repeated(name, text, metadata or {}, rule, rejected=rejected)
             if copy is None:
                 return self._at_home(name, lambda home: home.put(name, text, metadata, **arrival))
             if copy.action == "rejected":
@@ -377,7 +379,9 @@ class Collections:
         results, _ = self.ask(lambda _, part: work(part.collection), [number])
         return results[number]
 
-    def _repeated(self, id: str, text: str, rule: Near, *, rejected: bool) -> NearCopy | None:
+    def _repeated(
+        self, id: str, text: str, metadata: Mapping[str, Any], rule: Near, *, rejected: bool
+    ) -> NearCopy | None:
         """Return the most similar document that a new one repeats, of all shards."""
         query = near_query(text, rule.threshold, rule.recall, "resemblance")
         try:
@@ -388,8 +392,12 @@ class Collections:
         best = min(hits, key=lambda hit: (-_score(hit), hit.id), default=None)
         if best is None or best.evidence is None:
             return None
-        counts = best.evidence.shared, best.evidence.size_query, best.evidence.size_hit
-        return NearCopy(id, best.id, *counts, "rejected" if rejected else "kept")
+        shared, size, of_size = best.evidence.shared, best.evidence.size_query, best.evidence.size_hit
+        there = self.get(best.id)
+        texts = (text.encode("utf-8", "replace"), there.text.encode("utf-8", "replace"))
+        alike = likeness(metadata, there.metadata, texts if shared == size == of_size else None, known=True)
+        action: Action = "rejected" if rejected else "kept"
+        return NearCopy(id, best.id, shared, size, of_size, action, **vars(alike))
 
     def add(
         self,

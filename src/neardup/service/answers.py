@@ -297,7 +297,10 @@ class ExplainAnswer:
 
 @dataclass(frozen=True)
 class ServiceComparison:
-    """All measures of two stored documents, as `neardup compare --json` has them, without the evidence."""
+    """All measures and differences of two stored documents, as in `neardup compare --json`, without the evidence.
+
+    `not_compared`: the kinds of parts beside the texts that differ, or null where they are not known.
+    """
 
     a: str
     b: str
@@ -308,6 +311,9 @@ class ServiceComparison:
     degraded: bool
     caps: tuple[str, ...]
     proven: bool
+    difference: str = ""
+    not_compared: tuple[str, ...] | None = None
+    differences: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The endpoints of a collection, with their parameters, errors and records, which OpenAPI describes."""
 
 import math
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, get_args
 
 from fastapi import Depends, FastAPI, Path, Query, Request
@@ -15,7 +15,7 @@ from starlette.responses import Response
 from neardup import __version__
 from neardup.collection.arrivals import group_pending
 from neardup.collection.documents import Document, DocumentPage
-from neardup.collection.fields import LONGEST_ID, id_fault
+from neardup.collection.fields import LONGEST_ID, differing_parts, id_fault
 from neardup.collection.groups.methods import TaggedDocuments, tag_chosen, tags_page
 from neardup.collection.groups.thresholds import regroup
 from neardup.collection.near import RECALL, Near
@@ -31,7 +31,7 @@ from neardup.comparison import compare as measures
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.runtime import Deadline
 from neardup.service import answers, requests
-from neardup.service.executor import Executor, answer, bad_request_as, refusal_of, unknown
+from neardup.service.executor import Executor, Told, answer, bad_request_as, refusal_of, unknown
 from neardup.settings import as_compared
 from neardup.web.limits import RefusedError, stopping, timeout
 from neardup.web.monitoring import MEDIA_TYPE
@@ -366,8 +366,8 @@ def _add_comparisons(app: FastAPI, executor: Executor) -> None:
         """Compare two stored documents by all measures."""
         pair = await executor.received(request, requests.CompareRequest)
 
-        def work(texts: list[str], base: list[str], seconds: float) -> Response:
-            return answer(_compared(pair, executor.settings, texts, base, seconds))
+        def work(documents: list[Told], base: list[str], seconds: float) -> Response:
+            return answer(_compared(pair, executor, (documents, base), seconds))
 
         return await executor.texts((pair.a, pair.b), work)
 
@@ -471,14 +471,20 @@ async def _why_not(executor: Executor, query: str, id: str, include_self: bool) 
 
 
 def _compared(
-    pair: requests.CompareRequest, settings: Mapping[str, Any], texts: list[str], base: list[str], seconds: float
+    pair: requests.CompareRequest, executor: Executor, read: tuple[list[Told], list[str]], seconds: float
 ) -> answers.ServiceComparison:
+    documents, base = read
+    texts, (of_a, of_b) = [text for text, _ in documents], [metadata for _, metadata in documents]
     if sum(map(len, [*texts, *base])) > COMPARED_BYTES:
         most = f"{COMPARED_BYTES:,} characters in both, and in the base texts"
         raise RefusedError(413, "The documents are too large to compare", most)
-    both = measures.compare(*texts, **as_compared(settings), seconds=seconds, ignore=base)
-    names = ("settings", "measures", "left_out", "kind", "degraded", "caps", "proven")
-    return answers.ServiceComparison(pair.a, pair.b, *(getattr(both, name) for name in names))
+    both = measures.compare(*texts, **as_compared(executor.settings), seconds=seconds, ignore=base)
+    parts = differing_parts(of_a, of_b, known=executor.has_parts)
+    both = replace(both, not_compared=parts or ())
+    names = ("settings", "measures", "left_out", "kind", "degraded", "caps", "proven", "difference")
+    values: dict[str, Any] = {name: getattr(both, name) for name in names}
+    differences = both.alignment.differing()
+    return answers.ServiceComparison(pair.a, pair.b, **values, not_compared=parts, differences=differences)
 
 
 def _add_groups(app: FastAPI, executor: Executor) -> None:

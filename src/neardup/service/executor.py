@@ -30,6 +30,8 @@ from neardup.web.monitoring import Metrics
 from neardup.web.server import Job, Turn, Workers
 
 T = TypeVar("T")
+Told: TypeAlias = tuple[str, Mapping[str, Any]]
+"""The text and the metadata of a document."""
 Missing: TypeAlias = Literal["error", "ignore"]
 _STEP = 0.02
 _SMALL = 32 << 10
@@ -80,6 +82,11 @@ class Executor:
     def settings(self) -> Mapping[str, Any]:
         """The settings of the collection."""
         return self.collection.settings.as_dict()
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the metadata names the parts beside the text of each document that has some."""
+        return self.collection.settings.has_parts
 
     def require_warmed(self) -> None:
         """Raise RefusedError while the service still compiles after its start."""
@@ -134,12 +141,12 @@ class Executor:
 
         return await self.view(look)
 
-    async def texts(self, ids: Sequence[str], work: Callable[[list[str], list[str], float], T]) -> T:
-        """Return the result of work with the texts of documents, the base texts, and its seconds."""
+    async def texts(self, ids: Sequence[str], work: Callable[[list[Told], list[str], float], T]) -> T:
+        """Return the result of work with the texts and metadata of documents, the base texts, and its seconds."""
 
         def look(view: View, seconds: float) -> T:
             numbers = [view.number(id) for id in ids]
-            texts = [view.text(number) for number in numbers if number is not None]
+            texts = [(view.text(one), view.row(one).metadata) for one in numbers if one is not None]
             if len(texts) < len(numbers):
                 raise unknown()
             return work(texts, view.base_texts(), seconds)

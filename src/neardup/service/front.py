@@ -11,7 +11,7 @@ from neardup.collection.view import View
 from neardup.errors import NeardupError
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
-from neardup.service.executor import Executor, Missing, near_of, refusal_of
+from neardup.service.executor import Executor, Missing, Told, near_of, refusal_of
 from neardup.service.requests import Arriving, OnDuplicate
 from neardup.web import monitoring
 from neardup.web.limits import Limits, RefusedError
@@ -56,6 +56,11 @@ class Front(Executor):
         """The settings of all shards."""
         return self.shards.settings()
 
+    @property
+    def has_parts(self) -> bool:
+        """True: services of earlier versions, whose shards may lack them, are no shards."""
+        return True
+
     async def require_store(self, *, partial: bool) -> None:
         """Raise RefusedError unless each shard is ready; with ``partial``, unless one is."""
         await self.read(lambda: self.shards.ask(lambda _, part: part.require_ready(), partial=partial))
@@ -79,12 +84,12 @@ class Front(Executor):
             lambda: form(self.shards.page_of(question(), partial=partial, seconds=deadline.left)), deadline
         )
 
-    async def texts(self, ids: Sequence[str], work: Callable[[list[str], list[str], float], T]) -> T:
-        """Return the result of work with the texts of documents, the base texts, and its seconds."""
+    async def texts(self, ids: Sequence[str], work: Callable[[list[Told], list[str], float], T]) -> T:
+        """Return the result of work with the texts and metadata of documents, the base texts, and its seconds."""
         deadline = self._deadline()
 
         def look() -> T:
-            texts = [self.shards.get(id).text for id in ids]
+            texts = [(one.text, one.metadata) for one in map(self.shards.get, ids)]
             base = list(self.shards.parts[0].base_texts())
             return work(texts, base, deadline.left)
 

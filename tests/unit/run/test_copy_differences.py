@@ -17,11 +17,11 @@ from neardup.run.copy_differences import (
     TOO_MANY,
     UNREAD,
     CopyDifferences,
-    first_difference,
     pairs_of,
     turned,
 )
 from neardup.text.characters import KINDS, canonical, differences
+from neardup.text.first_difference import first_difference
 from neardup.text.units import words
 
 MARKS = st.text(st.sampled_from(" \n\t-\u2212+<>=.,;!*&|$%('\u2019\u2611\u00a0\u3000\x1c\ufeff\u0338"), max_size=3)

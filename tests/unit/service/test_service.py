@@ -275,6 +275,19 @@ def test_comparison_is_that_of_the_texts(filled: Service) -> None:
     assert filled("POST", "/v1/compare", {"a": "a", "b": "z"}).error["code"] == "unknown_id"
 
 
+def test_a_comparison_has_the_differences_and_the_parts_that_differ(service: Service) -> None:
+    documents = {"minus": "the balance is -5 today", "plus": "the balance is 5 today"}
+    service.add(**documents)
+    parts = {"metadata": {"not_compared": {"images": "88d4", "comments": "1"}}}
+    assert service("PUT", "/v1/documents/plus", {"text": documents["plus"], **parts}).status == 200
+    found = service("POST", "/v1/compare", {"a": "minus", "b": "plus"}).json
+    wanted = measures.compare(*documents.values()).as_dict()
+    assert found["differences"] == wanted["differences"]
+    assert [one["kind"] for one in found["differences"]["characters"]] == ["sign or operator"]
+    assert found["not_compared"] == ["comments", "images"]
+    assert found["difference"] == f"{wanted['difference']}; not compared: comments, images, which differ"
+
+
 def test_a_comparison_leaves_out_the_text_that_the_collection_leaves_out(tmp_path: Path) -> None:
     path = tmp_path / "masked.neardup"
     rules: dict[str, Any] = {"mask": [r"word\d5"], "ignore_numbers": True}

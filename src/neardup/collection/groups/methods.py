@@ -11,6 +11,7 @@ import pyarrow as pa
 from neardup.collection import records
 from neardup.collection.arrivals import group_pending
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow, StoredRow
+from neardup.collection.entries import likeness, unpack
 from neardup.collection.fields import Ids, unknown, usable_id, usable_ids
 from neardup.collection.groups.decisions import Deciding
 from neardup.collection.groups.formation import THRESHOLD
@@ -41,15 +42,21 @@ def members_of(store: Store, row: GroupRow, found: Sequence[MemberRow]) -> list[
     """The given members of a group, with ids and sizes."""
     documents = _documents(store, [row.representative, *(one.document for one in found)])
     sizes = Sets(store).sizes(list(documents))
-    of_size = sizes[row.representative]
-    return [_member(row, one, documents[one.document].id, (sizes[one.document], of_size)) for one in found]
-
-
-def _member(row: GroupRow, one: MemberRow, id: str, sizes: tuple[int, int]) -> records.StoredMember:
-    if one.document == row.representative:
-        return records.StoredMember(id, one.shared, *sizes, "representative")
-    enough = reaches(one.shared, *sizes, row.threshold)
-    return records.StoredMember(id, one.shared, *sizes, "resemblance" if enough else "decision")
+    head, of_size = documents[row.representative], sizes[row.representative]
+    copies = [one.document for one in found if one.shared == sizes[one.document] == of_size]
+    packed = dict(zip(copies, store.packed(np.array(copies, np.int64)), strict=True))
+    [of_head] = store.packed(np.array([row.representative], np.int64)) if copies else [b""]
+    members = []
+    for one in found:
+        own, size = documents[one.document], sizes[one.document]
+        leads = one.document == row.representative
+        texts = (unpack(packed[own.number], own.id), unpack(of_head, head.id)) if own.number in packed else None
+        known = store.settings.has_parts
+        alike = records.Likeness() if leads else likeness(own.metadata, head.metadata, texts, known=known)
+        near: records.Held = "resemblance" if reaches(one.shared, size, of_size, row.threshold) else "decision"
+        by: records.Held = "representative" if leads else near
+        members.append(records.StoredMember(own.id, one.shared, size, of_size, by, **vars(alike)))
+    return members
 
 
 def decisions_of(store: Store, rows: Sequence[InForce]) -> tuple[records.PairDecision, ...]:

@@ -13,8 +13,9 @@ from typing import TypeAlias
 import numpy as np
 
 from neardup.collection.contract import Operator, Value
+from neardup.collection.fields import facts
 from neardup.collection.query.syntax import FieldClause, Node, Not
-from neardup.collection.view import View
+from neardup.collection.view import TAGS, View
 from neardup.tables import Int64s
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -32,9 +33,45 @@ def compared(clause: FieldClause, view: View, among: Int64s | None) -> Int64s:
     """The documents for which a comparison holds."""
     if clause.operator == "!=":
         others = view.compare(clause.field, "!=", clause.value, among)
-        equal = _any_of(clause.field, meanings("=", clause.value), view, others)
-        return np.setdiff1d(others, equal, assume_unique=True)
+        return np.setdiff1d(others, _equal(clause, view, others), assume_unique=True)
+    if OPERATORS[clause.operator] == "=":
+        return _equal(clause, view, among)
     return _any_of(clause.field, meanings(OPERATORS[clause.operator], clause.value), view, among)
+
+
+def _equal(clause: FieldClause, view: View, among: Int64s | None) -> Int64s:
+    """The documents with this value, or with a date within this day, month or year."""
+    found = _any_of(clause.field, meanings("=", clause.value), view, among)
+    begin = beginning(clause.value)
+    if not begin or clause.field == TAGS:
+        return found
+    return np.union1d(found, _beginning_with(clause.field, begin, view, among))
+
+
+def beginning(text: str) -> str:
+    """The beginning of all dates within a day, a month or a year; "" for any other text.
+
+    >>> beginning("2020"), beginning("2020-05"), beginning("5")
+    ('2020-', '2020-05', '')
+    """
+    return f"{text}-" if _YEAR.fullmatch(text) else text if _DATE.fullmatch(text) else ""
+
+
+def _beginning_with(field: str, begin: str, view: View, among: Int64s | None) -> Int64s:
+    """The documents with a string that begins like this."""
+    end = begin + _AFTER_ALL
+    found = np.intersect1d(view.compare(field, ">=", begin, among), view.compare(field, "<", end, among))
+    # one value before and another one after these strings: the two look-ups find such a list, too
+    around = np.intersect1d(view.compare(field, ">=", end, found), view.compare(field, "<", begin, found))
+    wrong = [
+        number
+        for number in around.tolist()
+        if not any(
+            name == field and isinstance(value, str) and value.startswith(begin)
+            for name, value in facts(view.row(number).metadata)
+        )
+    ]
+    return np.setdiff1d(found, np.array(wrong, np.int64), assume_unique=True)
 
 
 def meanings(operator: Operator, text: str) -> list[Meaning]:

@@ -14,6 +14,9 @@ from neardup.tables import FORMAT_VERSION as FINGERPRINT_VERSION
 from neardup.text.keys import BYTES
 from neardup.text.unicode import UNICODE_VERSION
 
+_PARTS = "parts"
+"""The key of a collection whose documents all name the parts of their files that are not in their texts."""
+
 
 def header_of(settings: CollectionSettings, **more: str) -> dict[str, str]:
     """The header of a new collection, with ``more`` entries under its seal."""
@@ -23,6 +26,7 @@ def header_of(settings: CollectionSettings, **more: str) -> dict[str, str]:
         "unicode": UNICODE_VERSION,
         "settings": json.dumps(settings.as_dict()),
         "secret": settings.secret.hex(),
+        _PARTS: "named",
     }
     return resealed(header | more)
 
@@ -47,7 +51,7 @@ def settings_of(header: Mapping[str, str], place: Place) -> CollectionSettings:
         )
     try:
         settings = CollectionSettings.of(**json.loads(header["settings"]))
-        return replace(settings, secret=_secret(header["secret"]))
+        return replace(settings, secret=_secret(header["secret"]), has_parts=header.get(_PARTS) == "named")
     except (KeyError, TypeError, ValueError, SettingError) as error:
         raise damaged(place, f"its settings cannot be read ({error})") from error
 

@@ -81,16 +81,21 @@ class Metadata:
     def where(self, clause: FieldClause) -> Int64s:
         """Return the documents for whose value a comparison holds.
 
-        ``:`` and ``!=`` look for a part of the value, in any case; ``=`` compares all of it. ``<`` and the like
-        compare numbers, or else text, in which dates are in order.
+        ``:`` and ``!=`` look for a part of the value, in any case; ``=`` compares all of it, or finds the dates
+        within a day, a month or a year. ``<`` and the like compare numbers, or else text, in which dates are in
+        order.
         """
         wanted, operator, of = clause.value.casefold(), clause.operator, self.column(clause.field).items()
         if operator in _COMPARED:
             holds = [(document, _order(value, clause.value)) for document, value in of]
             return np.array([document for document, order in holds if order in _COMPARED[operator]], np.int64)
-        values = ((document, value.casefold()) for document, value in of)
+        if operator != "=":
+            return np.array([document for document, value in of if wanted in value.casefold()], np.int64)
+        is_date = _DATE.fullmatch(wanted)
         same = [
-            document for document, value in values if (value == wanted if operator == "=" else wanted in value)
+            document
+            for document, value in of
+            if value.casefold() == wanted or (is_date and _order(value, wanted) == 0)
         ]
         return np.array(same, np.int64)
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from neardup.collection import Collection
 from neardup.collection.contract import GroupRow, MemberRow
 from neardup.collection.entries import loaded
+from neardup.collection.fields import parts_in
 from neardup.collection.groups.methods import collection_table
 from neardup.collection.passages import SharedPassages, passages_with
 from neardup.collection.query.plan import plan
@@ -22,6 +23,7 @@ from neardup.collection.sets import Sets, reaches
 from neardup.comparison.compare import Comparison
 from neardup.display import counted
 from neardup.errors import InputError
+from neardup.io.attachments import ATTACHMENTS, column_of
 from neardup.io.decisions.records import (
     NO_DECISIONS,
     Action,
@@ -33,6 +35,7 @@ from neardup.io.decisions.records import (
     pair_of,
 )
 from neardup.io.decisions.store import DecisionStore
+from neardup.io.formats.content import Attachment
 from neardup.io.writers.exports import as_bytes_of
 from neardup.review.source import Reviewed
 from neardup.run import show
@@ -44,6 +47,7 @@ from neardup.run.records import Looked, ResultRecord
 from neardup.run.stored_review import older_report
 from neardup.settings import as_compared
 from neardup.tables import Int64s
+from neardup.text.characters import canonical
 
 SECONDS = 20.0
 """Seconds that a comparison may take unless the caller gives another limit."""
@@ -161,10 +165,11 @@ class _Document(NamedTuple):
     id: str
     bytes: int
     shingles: int
+    parts: tuple[Attachment, ...]
 
 
 class _Part(NamedTuple):
-    """The rows of a group in the tables of members and pairs, and the first document with the text of each."""
+    """The rows of a group in the tables of members and pairs, and the first that is identical to each."""
 
     members: list[tuple[Any, ...]]
     pairs: list[tuple[Any, ...]]
@@ -377,7 +382,9 @@ class CollectionSubject:
         unknown.update(member.document for number in again for member in self._members[number])
         numbers = np.array(sorted(unknown), np.int64)
         rows, sizes = self._store.rows(numbers), Sets(self._store).sizes(numbers.tolist())
-        self._documents.update((row.number, _Document(row.id, row.size, sizes[row.number])) for row in rows)
+        self._documents.update(
+            (row.number, _Document(row.id, row.size, sizes[row.number], parts_in(row.metadata))) for row in rows
+        )
         self._parts.update((number, self._part(self._groups[number])) for number in again)
 
     def _part(self, group: GroupRow) -> _Part:
@@ -410,15 +417,17 @@ class CollectionSubject:
         rows = sorted(first)
         documents = [self._documents[row] for row in rows]
         of_first = pa.array([first[row] for row in rows], pa.int64())
+        parts_of = [self._documents[row].parts for row in rows]
         ranks = {
             "id": pa.array([document.id for document in documents], pa.string()),
             "row": pa.array(rows, pa.int64()),
             "first": of_first,
-            "words": of_first,
-            "identical": of_first,  # copies in a collection have the same bytes
+            "words": of_first,  # as under --copies identical
+            "identical": of_first,
             "rank": pa.array(range(len(rows)), pa.int64()),
             "reference": pa.array(np.zeros(len(rows), np.bool_)),
             "bytes": pa.array([document.bytes for document in documents], pa.int64()),
+            **({ATTACHMENTS: column_of(parts_of)} if any(parts_of) else {}),
         }
         return ResultRecord(
             _table(("id_a", "id_b", "shared", "size_a", "size_b"), (pa.string(),) * 2 + (pa.int64(),) * 3, pairs),
@@ -430,21 +439,22 @@ class CollectionSubject:
         )
 
     def _copies(self, group: GroupRow) -> dict[int, int]:
-        """Return the first document with the same text for each member of a group."""
+        """Return for each member of a group the first with the same characters and the same other parts."""
         first: dict[int, int] = {}
-        alike: dict[tuple[int, int, int], list[int]] = {}
+        alike: dict[tuple[Any, ...], list[int]] = {}
         for member in self._members[group.number]:
             own = self._documents[member.document]
-            alike.setdefault((member.shared, own.shingles, own.bytes), []).append(member.document)
+            alike.setdefault((member.shared, own.shingles, own.parts), []).append(member.document)
         for documents in alike.values():
             if len(documents) == 1:
                 first[documents[0]] = documents[0]
                 continue
-            texts: dict[bytes, int] = {}
+            texts: dict[str, int] = {}
             for (row, text), number in zip(
                 loaded(self._store, np.array(documents, np.int64)), documents, strict=True
             ):
-                first[number] = texts.setdefault(text, row.number)
+                characters = canonical(text.decode("utf-8", "replace"))
+                first[number] = texts.setdefault(characters, row.number)
         return first
 
     def _run(self) -> RunAccount:
