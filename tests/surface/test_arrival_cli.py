@@ -35,7 +35,7 @@ def test_near_documents_are_skipped(run: Run, first: Path, new: Path) -> None:
         f"1 document added; {first} holds 3",
         "2 documents near a stored one (recall 0.9900 or more), 2 not stored",
         "  b repeats a, 0.9793: rejected",
-        "  c\\x1b[2J repeats a, 1.0000: rejected",
+        "  c\\x1b[2J repeats a, 1.0000 (identical text): rejected",
     ]
 
 
@@ -53,7 +53,7 @@ def test_near_documents_are_linked_and_shown_as_groups(run: Run, first: Path, ne
         "group 1: 3 documents, threshold 0.8",
         "  a  representative",
         "  b  0.9793",
-        "  c\\x1b[2J  1.0000",
+        "  c\\x1b[2J  1.0000  identical text",
     ]
     with Collection(first) as collection:
         assert json.loads(run("groups", first, "--json").out) == collection.groups().as_dict()
