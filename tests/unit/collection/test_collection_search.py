@@ -5,12 +5,14 @@ import json
 import re
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neardup.collection import Collection
 from neardup.collection.pages import Cursor, Hit, Page, read_token
 from neardup.collection.query import parse
 from neardup.collection.query.plan import plan
@@ -391,3 +393,24 @@ def test_what_the_sample_missed_is_told_from_what_does_not_fit() -> None:
     other = next(one for one in reasons if one != id)
     either = why_not(documents, f"{query} OR FINGERPRINT:{other}_90", id)
     assert [cause.clause for cause in either.causes] == ["FINGERPRINT:q_15_50"]  # it does not fit the other one
+
+
+def test_a_list_with_dates_before_and_after_a_year_has_none_within_it(tmp_path: Path) -> None:
+    days = {
+        "around": ["2019-01-01", "2021-01-01"],
+        "within": ["2019-01-01", "2020-02-02", "2021-01-01"],
+        "year": 2020,
+        "text": "2020",
+    }
+    with Collection(tmp_path / "c.neardup") as made:
+        for id, on in days.items():
+            made.put(id, "some words", {"on": on})
+        made.tag("2020-budget", ["around"])
+
+        def found(query: str) -> set[str]:
+            return {hit.id for hit in made.search(query).hits}
+
+        assert found("on=2020") == found("words AND on:2020") == {"within", "year", "text"}
+        assert found("on!=2020") == found("NOT on=2020") == {"around"}
+        assert found("on=2020-02") == found("on=2020-02-02") == {"within"}
+        assert found("tag=2020") == set()
