@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 437,
+    "modules": 438,
     "import lines in 10,000 lines": 600,
     "modules below 100 lines": 11,
     "modules named by a participle": 0,

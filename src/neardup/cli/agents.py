@@ -390,16 +390,16 @@ class Tools:
         return Content(read_file_row(self.roots.document(file), row, column or None, AUTO))
 
 
-def _differences(found: Mapping[str, Any]) -> dict[str, Any]:
+def _differences(of: Mapping[str, Any]) -> dict[str, Any]:
     """Return the first differences, shortened, and the number of those left out."""
-    changed, characters = found["changed"], found["characters"]
+    changed, characters = of["changed"], of["characters"]
     shown = [
         {"kind": one["kind"], **{side: [excerpt(text, WORDS) for text in one[side][:MOST]] for side in "ab"}}
         for one in changed[:MOST]
     ]
     places = [{**one, **{side: excerpt(one[side], WORDS) for side in "ab"}} for one in characters[:MOST]]
     left = len(changed) - len(shown) + len(characters) - len(places)
-    counts = {"rows": found["rows"], "changed": shown, "characters": places}
+    counts = {"rows": of["rows"], "changed": shown, "characters": places}
     return {"differences": counts, "differences_left_out": left}
 
 

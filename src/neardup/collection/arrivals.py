@@ -147,8 +147,8 @@ class Arrivals:
             if self._on_near == "link":
                 group = _link(self._grouping, numbers[place], size, near, self._near)
             action: Action = "rejected" if self._on_near == "reject" else "linked" if group else "kept"
-            found = _Near(entries.ids[place], size, near[0], self._alike.get(place, Likeness()))
-            _note(self._store, self._outcome, found, action, group)
+            copy = _Near(entries.ids[place], size, near[0], self._alike.get(place, Likeness()))
+            _note(self._store, self._outcome, copy, action, group)
 
 
 TOGETHER = 100
@@ -305,10 +305,10 @@ class Pending:
         repeated = [finder.repeated(place) for place in range(len(there))]
         room = _LISTED - len(self.outcome.near)
         alike = [
-            _likeness(self._store, _Side(entries.packed[k], entries.metadata[k]), finder.sizes[k], found[0])
-            if found and k < room
+            _likeness(self._store, _Side(entries.packed[k], entries.metadata[k]), finder.sizes[k], near[0])
+            if near and k < room
             else Likeness()
-            for k, found in enumerate(repeated)
+            for k, near in enumerate(repeated)
         ]
         return _Found(there.tolist(), entries.ids, finder.sizes, repeated, alike)
 

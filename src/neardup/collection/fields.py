@@ -230,8 +230,8 @@ def with_parts(metadata: dict[str, Any], parts: Sequence[Attachment]) -> dict[st
 
 def parts_in(metadata: Mapping[str, Any]) -> tuple[Attachment, ...]:
     """Return the parts that metadata names; none for a value of another form."""
-    found = metadata.get(NOT_COMPARED)
-    digests = sorted(found.items()) if isinstance(found, Mapping) else ()
+    kept = metadata.get(NOT_COMPARED)
+    digests = sorted(kept.items()) if isinstance(kept, Mapping) else ()
     return tuple(
         Attachment(name, 0, digest, ATTACHED if name == _ATTACHED else UNREAD)
         for name, digest in digests

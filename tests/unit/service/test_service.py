@@ -12,6 +12,7 @@ import neardup as nd
 from neardup.collection import Collection
 from neardup.comparison import compare as measures
 from support.made_service import Service, by_path, by_query, serving
+from support.messages import has_parts
 
 BASE = " ".join(f"word{number}" for number in range(60))
 NEAR = BASE.replace("word30", "other")
@@ -285,7 +286,7 @@ def test_a_comparison_has_the_differences_and_the_parts_that_differ(service: Ser
     assert found["differences"] == wanted["differences"]
     assert [one["kind"] for one in found["differences"]["characters"]] == ["sign or operator"]
     assert found["not_compared"] == ["comments", "images"]
-    assert found["difference"] == f"{wanted['difference']}; not compared: comments, images, which differ"
+    assert has_parts(found["difference"], wanted["difference"], "not compared: comments, images")
 
 
 def test_a_comparison_leaves_out_the_text_that_the_collection_leaves_out(tmp_path: Path) -> None:

@@ -41,11 +41,11 @@ def compared(clause: FieldClause, view: View, among: Int64s | None) -> Int64s:
 
 def _equal(clause: FieldClause, view: View, among: Int64s | None) -> Int64s:
     """The documents with this value, or with a date within this day, month or year."""
-    found = _any_of(clause.field, meanings("=", clause.value), view, among)
+    alike = _any_of(clause.field, meanings("=", clause.value), view, among)
     begin = beginning(clause.value)
     if not begin or clause.field == TAGS:
-        return found
-    return np.union1d(found, _beginning_with(clause.field, begin, view, among))
+        return alike
+    return np.union1d(alike, _beginning_with(clause.field, begin, view, among))
 
 
 def beginning(text: str) -> str:
@@ -60,9 +60,9 @@ def beginning(text: str) -> str:
 def _beginning_with(field: str, begin: str, view: View, among: Int64s | None) -> Int64s:
     """The documents with a string that begins like this."""
     end = begin + _AFTER_ALL
-    found = np.intersect1d(view.compare(field, ">=", begin, among), view.compare(field, "<", end, among))
+    within = np.intersect1d(view.compare(field, ">=", begin, among), view.compare(field, "<", end, among))
     # one value before and another one after these strings: the two look-ups find such a list, too
-    around = np.intersect1d(view.compare(field, ">=", end, found), view.compare(field, "<", begin, found))
+    around = np.intersect1d(view.compare(field, ">=", end, within), view.compare(field, "<", begin, within))
     wrong = [
         number
         for number in around.tolist()
@@ -71,7 +71,7 @@ def _beginning_with(field: str, begin: str, view: View, among: Int64s | None) ->
             for name, value in facts(view.row(number).metadata)
         )
     ]
-    return np.setdiff1d(found, np.array(wrong, np.int64), assume_unique=True)
+    return np.setdiff1d(within, np.array(wrong, np.int64), assume_unique=True)
 
 
 def meanings(operator: Operator, text: str) -> list[Meaning]:
