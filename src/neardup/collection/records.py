@@ -87,7 +87,7 @@ def _left(cells: Sequence[object]) -> str:
 CopyClass: TypeAlias = Literal["identical", "same words"]
 
 
-class Alike(PlainData):
+class WithLikeness(PlainData):
     """A record that says how two documents are alike besides their counts of shingles.
 
     ``copy`` is the class of their texts: "identical" for the same characters but for white space and normal form,
@@ -112,7 +112,7 @@ class Alike(PlainData):
 
 
 @dataclass(frozen=True)
-class Likeness(Alike):
+class Likeness(WithLikeness):
     """How two documents are alike besides their counts."""
 
     copy: CopyClass | None = None
@@ -124,7 +124,7 @@ Held = Literal["representative", "resemblance", "decision"]
 
 
 @dataclass(frozen=True)
-class StoredMember(Alike):
+class StoredMember(WithLikeness):
     """A document of a group, its counts with the representative, and the reason for its membership.
 
     ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B|, where B is the representative. ``held_by`` is
@@ -271,7 +271,7 @@ _LISTED_PROBLEMS = 1000
 
 
 @dataclass(frozen=True)
-class NearCopy(Alike):
+class NearCopy(WithLikeness):
     """A new document and the most similar stored document ``of`` that it repeats; counted on the texts.
 
     ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B| in shingles. ``action`` is "kept" (stored, but in
