@@ -4,6 +4,7 @@ Every feature of the texts of a chunk adds its own columns. Sets that a later st
 fingerprints, so that no stage reads all texts for them.
 """
 
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -229,7 +230,9 @@ OCR_ERROR = r"[a-z][01|][a-z]{2}|[a-z]{2}[01|][a-z]|\b1[a-z]{4}|[A-Z]{2}l[A-Z]"
 """Letters that OCR has read as 0, 1, | or l: d0es, e1ectric, 1etter, HEATlNG. No dictionary is needed."""
 
 LEAST_ERRORS, WORDS_AN_ERROR = 3, 100
-"""A text looks like the output of OCR with at least 3 such errors, and one in 100 words."""
+"""A text looks like the output of OCR with errors in at least 3 different words, and one in 100 words."""
+
+_ERROR, _WORD = re.compile(OCR_ERROR.encode()), re.compile(rb"[\w|]+")
 
 
 def scans(texts: pa.Array, unit: str) -> list[int]:
@@ -239,20 +242,23 @@ def scans(texts: pa.Array, unit: str) -> list[int]:
     places = np.unique(np.linspace(0, len(texts) - 1, LOOKED_AT).astype(np.int64)).tolist()
     beginnings = [bytes((texts[place].as_buffer() or b"")[:BEGINNING]) for place in places]
     errors = pc.count_substring_regex(pa.array(beginnings, pa.binary()), OCR_ERROR).to_pylist()
-    return [
-        place
-        for place, count, text in zip(places, errors, beginnings, strict=True)
-        if count >= LEAST_ERRORS and WORDS_AN_ERROR * count >= len(text.split()) and not _is_code(text)
-    ]
+    counted = zip(places, errors, beginnings, strict=True)
+    return [place for place, count, text in counted if count >= LEAST_ERRORS and _is_scan(text)]
 
 
-def _is_code(text: bytes) -> bool:
-    """Whether a text is source code or data by its signs: names such as m1ap and u0to are no errors there."""
-    signs = len(text) - len(text.translate(None, b"{}()[]=<>;_#$&\\/*"))
-    return SIGNS_OF_CODE * signs >= len(text)
+def _is_scan(text: bytes) -> bool:
+    """Whether enough words have errors, and the text is no source code or data by its signs or choices (a|b)."""
+    words = [word for word in _WORD.findall(text) if _ERROR.search(word) and not NO_ERROR.search(word)]
+    signs = len(text) - len(text.translate(None, SIGNS))
+    is_code = SIGNS_OF_CODE * signs >= len(text) or all(b"|" in word for word in words)
+    enough = len(set(words)) >= LEAST_ERRORS and WORDS_AN_ERROR * len(words) >= len(text.split())
+    return enough and not is_code
 
 
-SIGNS_OF_CODE = 25
+NO_ERROR = re.compile(rb"[2-9_]|^[0-9a-f|]+$")
+"""Words of source code and data: with other digits or low lines (m1ap_2), and hexadecimal numbers (f0ff)."""
+
+SIGNS, SIGNS_OF_CODE = b"{}()[]=<>;_#$&\\/*", 30
 """Source code has at least one of its signs in this many characters; letters and reports have fewer."""
 
 

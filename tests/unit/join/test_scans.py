@@ -86,5 +86,32 @@ if (m1ap == NULL || i0bj->f1le) return fa1l(p0int, s1ze | fl0at);
 """
 
 
+COLOURS = (
+    "Comments are f0ff00 and d0c1ab, strings are e0a0ff, names are b1ead0, and keywords have the colour a0cafe. "
+    * 9
+)
+CHOICES = (
+    "The first word is one of open|close, read|write or left|right, and the second one of now|then or here|there. "
+    * 9
+)
+REPEATED = (
+    "The functions fft1d, fft1d and fft1d are those of one dimension, as are fft1d, fft1d, fft1d and fft1d. " * 9
+)
+NUMBERED = (
+    "Set va1ue_2 and fie1d_3, then ca1l4 with va1ue_5, and 1ast of all fie1d_6 and wou1d_7, as the manual says. "
+    * 9
+)
+
+
 def test_names_in_source_code_are_no_errors_of_ocr() -> None:
-    assert scans(pa.array([CODE, CODE * 5, SCANNED]), "word") == [2]
+    texts = [
+        CODE,
+        CODE * 5,
+        SCANNED,
+        COLOURS,
+        CHOICES,
+        REPEATED,
+        NUMBERED,
+        SCANNED.replace("rep1aced", "rep|aced"),
+    ]
+    assert scans(pa.array(texts), "word") == [2, 7]
