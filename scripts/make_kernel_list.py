@@ -59,6 +59,7 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
     lines = [
         ("demo", ["demo"]),
         ("compare", ["compare", *map(str, MEMOS)]),
+        ("compare", ["compare", *_of_other_letters(folder)]),
         ("dedup", to("dedup", SAMPLE)),
         *((command, to("report", folder / "out0")) for command in ("report", "review")),  # both compare pairs
         ("lsh", to("dedup", SAMPLE, "--method", "lsh")),
@@ -95,6 +96,16 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
     many = "from neardup.join import prefix_join; prefix_join._IN_RANGE = 64; "
     runs.append(("other", many + COMMAND.format(arguments=to("group", SAMPLE, "--method", "exact"))))
     return [*runs, ("serve", SERVE.format(path=str(folder / "c.neardup")))]
+
+
+def _of_other_letters(folder: Path) -> list[str]:
+    """Two texts that may not be in NFC, with the same words and other characters."""
+    paths = [folder / "one.txt", folder / "two.txt"]
+    for path, text in zip(
+        paths, ("\u0447\u0438\u0442\u0430\u0439, 5", "\u0447\u0438\u0442\u0430\u0438\u0306 -5"), strict=True
+    ):
+        path.write_text(text, encoding="utf-8")
+    return [*map(str, paths)]
 
 
 def is_ours(line: str) -> bool:
