@@ -34,7 +34,7 @@ def first_difference(here: bytes, there: bytes) -> str:
     The time is that of a comparison of their bytes, and of the words around the first difference.
 
     >>> first_difference(b"due: -5,000.00 by May", b"Due: 5,000.00 by May")
-    'case: “due” here, “Due” there'
+    'case: “due:” here, “Due:” there'
     """
     a, b = _around_first(here, there)
     from neardup.text.units import read  # imported late: runs without such texts need none of it
