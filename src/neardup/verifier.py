@@ -169,8 +169,11 @@ def content_of(path):
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as opened:
             return opened.read(member)
-    with tarfile.open(archive) as opened:
-        return opened.extractfile(member).read()
+    try:
+        with tarfile.open(archive) as opened:
+            return opened.extractfile(member).read()
+    except tarfile.TarError as error:  # zstd, in Python below 3.14
+        raise OSError(f"the archive cannot be read here: {error}"[:99]) from None
 
 
 def unpacked(name, data):

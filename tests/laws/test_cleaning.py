@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
+from neardup.collection.records import NearCopy
 from neardup.errors import InputError, SettingError
 from neardup.settings import Settings
 from neardup.sketch.cleaning import cleaned
@@ -188,6 +189,11 @@ def test_a_result_compares_as_its_run_did() -> None:
     assert found.compare(row["id_a"], row["id_b"]).measures["resemblance"] == row["resemblance"]
 
 
+def counted(near: NearCopy) -> dict[str, Any]:
+    """A near copy without what is said of its characters: they are those of the texts as they were given."""
+    return {name: value for name, value in near.as_dict().items() if name not in ("copy", "difference")}
+
+
 def test_a_collection_is_that_of_the_texts_cleaned_by_hand(tmp_path: Path) -> None:
     given = texts()
     with (
@@ -198,7 +204,7 @@ def test_a_collection_is_that_of_the_texts_cleaned_by_hand(tmp_path: Path) -> No
         table = pa.table({"id": ids, "text": list(given)})
         found = masked_ones.add(table, id="id", near=0.6)
         expected = by_hands.add(pa.table({"id": ids, "text": [hand(text) for text in given]}), id="id", near=0.6)
-        assert [one.as_dict() for one in found.near] == [one.as_dict() for one in expected.near]
+        assert [counted(one) for one in found.near] == [counted(one) for one in expected.near]
         query = "FINGERPRINT:d0_50"
         hits, others = masked_ones.search(query).hits, by_hands.search(query).hits
         assert [(hit.id, hit.evidence and hit.evidence.shared) for hit in hits] == [

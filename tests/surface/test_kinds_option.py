@@ -78,8 +78,8 @@ def test_portions_and_threads_change_nothing(threads: int, monkeypatch: pytest.M
     whole = found_with(kinds=True, threads=2)
     monkeypatch.setattr(run_kinds, "HELD_BYTES", 4_000)
     read: list[int] = []
-    real = run_kinds._texts
-    monkeypatch.setattr(run_kinds, "_texts", lambda rows, wanted: read.append(len(wanted)) or real(rows, wanted))
+    real = run_kinds.texts_of
+    monkeypatch.setattr(run_kinds, "texts_of", lambda rows, wanted: read.append(len(wanted)) or real(rows, wanted))
     assert found_with(kinds=True, threads=threads).pairs.equals(whole.pairs)
     assert len(read) > 5
     assert max(read) < 20

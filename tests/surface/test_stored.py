@@ -269,7 +269,7 @@ def test_group_from_can_be_tried_and_printed(run: Run, result: Path, tmp_path: P
     before = sorted(tmp_path.rglob("*"))
     said = run("regroup", result, "--threshold", "0.98", "--dry-run")
     assert said.out.startswith(
-        "kept     c  represents 1 other document\nremoved  a  exact copy of c: same words; case: "
+        "to keep    c  represents 1 other document\nto remove  a  exact copy of c: same words; case: "
     )
     assert said.out.endswith("written       nothing (dry run)\n")
     printed = json.loads(run("regroup", result, "--threshold", "0.98", "--dry-run", "--json").out)
