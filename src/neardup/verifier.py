@@ -108,7 +108,7 @@ def units_of(text, unit):
     """Return the tokens of a text, or its characters with white space collapsed (docs/explanation/measures.md)."""
     text = unicodedata.normalize("NFC", "".join(map(folded, text)).replace(TATWEEL, ""))
     if unit == "char":
-        return tuple(" ".join(text.split()))
+        return tuple(" ".join(filter(None, re.split(SPACES, text))))
     tokens, state = [], "none"
     for char in text:
         own, continues = kind(char)

@@ -162,7 +162,7 @@ def restyled(alignment: Alignment, row: Row) -> bool:
 
 def inline(alignment: Alignment, row: Row, width: int) -> list[Line]:
     """Return the lines of a row in one column."""
-    pieces = merged(row)
+    pieces = [(piece, 0) for piece in row.a] if row.kind == "equal" else merged(row)
     fragments = [part for piece, side in pieces for part in marked(alignment, row, piece, side)]
     if not (row.a and row.b) and ways(alignment, row):
         text, style = fragments.pop()

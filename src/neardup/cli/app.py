@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -56,8 +56,11 @@ class _OwnHelp(TyperCommand):
     def _explain_minus(self, ctx: Any, args: list[str]) -> None:
         """Refuse a query that begins with a minus sign, which the parser would take for an option."""
         known = {spelling for parameter in self.params for spelling in parameter.opts} | {"-h"}
-        for word in takewhile(lambda word: word != "--", args):
-            if re.match("-[^-]", word) and word[:2] not in known:
+        valued = {
+            at for parameter in self.params if not getattr(parameter, "is_flag", False) for at in parameter.opts
+        }
+        for before, word in pairwise(["", *takewhile(lambda word: word != "--", args)]):
+            if re.match("-[^-]", word) and word[:2] not in known and before not in valued:
                 ctx.fail(
                     f"{word} is not an option. A query that begins with a minus sign comes behind --, or has NOT "
                     f"in its place: neardup search COLLECTION -- {shlex.quote(word)}"
