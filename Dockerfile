@@ -4,11 +4,15 @@ ARG PYTHON=3.13.18-slim-trixie
 
 FROM python:${PYTHON} AS build
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE NOTICE ./
 COPY LICENSES LICENSES
+COPY kernelbuild kernelbuild
 COPY src src
+# kernels for other processors of this kind than that of the build; the one that fits is chosen at the start
+ARG KERNELS="x86-64-v2 x86-64-v3"
 # with SOURCE_DATE_EPOCH, byte code is compared with its source by a hash; Buildah rounds times of files in COPY --from
-RUN python -m venv /opt/neardup \
+RUN test "$(uname -m)" = x86_64 || KERNELS=generic; export NEARDUP_KERNELS_FOR="$KERNELS" \
+    && python -m venv /opt/neardup \
     && SOURCE_DATE_EPOCH=1580601600 /opt/neardup/bin/pip install --no-cache-dir '.[client,formats,hf,http,mcp,office,postgres,service,web]'
 # parts of pyarrow that neardup never loads
 RUN cd /opt/neardup/lib/python3*/site-packages/pyarrow && rm -r libarrow_flight* libarrow_python_flight* _flight* include tests
@@ -16,13 +20,8 @@ RUN cd /opt/neardup/lib/python3*/site-packages/pyarrow && rm -r libarrow_flight*
 FROM python:${PYTHON}
 COPY --from=build /opt/neardup /opt/neardup
 ENV PATH=/opt/neardup/bin:$PATH \
-    NEARDUP_CACHE_DIR=/var/cache/neardup \
-    NUMBA_CPU_NAME=generic \
     PYTHONDONTWRITEBYTECODE=1
-# compiled here, for any processor, as root, for a root that is read-only and any user later
-RUN neardup warm --all \
-    && chmod -R a+rX,go-w /var/cache/neardup \
-    && install -d -o 65532 -g 65532 -m 0700 /data
+RUN install -d -o 65532 -g 65532 -m 0700 /data
 USER 65532:65532
 WORKDIR /data
 VOLUME /data

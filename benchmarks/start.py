@@ -1,9 +1,9 @@
-"""Time until something happens, with nothing compiled and with all; the table goes to benchmarks/results/start.md.
+"""Processor time and memory of the start: commands that have almost nothing to do; benchmarks/results/start.md.
 
-    python benchmarks/start.py [--rounds 3]
+    python benchmarks/start.py [--rounds 5]
 
-Every cold row begins with an empty folder for compiled code, in each round. The machine must be quiet: a first run
-uses two processors.
+Each figure is the median of rounds, after one that fills the file cache. Nothing is compiled at the start, so the
+first command on a machine is like the others.
 """
 
 from __future__ import annotations
@@ -19,55 +19,63 @@ from collections.abc import Callable
 from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from table import Report
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "src" / "neardup" / "cli" / "demo_documents" / "documents.jsonl"
-MEMOS = [str(ROOT / "tests" / "golden" / name) for name in ("memo_a.txt", "memo_b.txt")]
 PATIENCE = 600
+ROWS = 10
+SENTENCES = (
+    "Please hand in your travel costs for March, with all receipts, to the office upstairs by Friday noon.",
+    "Please hand in your travel costs for March, with all receipts, to the office upstairs by Thursday noon.",
+)
 
 
-def environment(cache: str) -> dict[str, str]:
-    """The environment of a process that keeps compiled code in ``cache``, and bytecode as usual."""
-    known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**known, "NEARDUP_CACHE_DIR": cache}
+class Cost(NamedTuple):
+    """What a process took: processor time in seconds, its largest resident size in MB."""
+
+    seconds: float
+    megabytes: float
 
 
-def wall(arguments: list[str], cache: str) -> float:
-    """Seconds of one process that keeps compiled code in ``cache``."""
-    begin = time.perf_counter()
-    line = [sys.executable, "-m", "neardup", *arguments]
-    subprocess.run(line, check=True, capture_output=True, env=environment(cache))
-    return time.perf_counter() - begin
+def environment() -> dict[str, str]:
+    """The environment of a process that keeps bytecode, as usual."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def cold(make: Callable[[Path], list[str]]) -> float:
-    """Seconds of a command with nothing compiled; ``make`` is given a folder of its own."""
-    with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as place:
-        return wall(make(Path(place)), cache)
+def started(line: list[str]) -> subprocess.Popen[str]:
+    """Start a program of Python."""
+    return subprocess.Popen(
+        [sys.executable, *line],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment(),
+    )
 
 
-def serving(cache: str) -> tuple[float, float]:
-    """Seconds until ``/health`` answers, and until ``/ready`` says yes."""
-    with tempfile.TemporaryDirectory() as place:
-        begin = time.perf_counter()
-        line = [sys.executable, "-m", "neardup", "serve", str(Path(place, "a.neardup")), "--create", "--port", "0"]
-        process = subprocess.Popen(
-            line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment(cache)
-        )
-        try:
-            assert process.stdout is not None
-            address = urlsplit(process.stdout.readline().removeprefix("listening at ").strip())
-            assert address.hostname
-            _until(address.hostname, address.port, "/health")
-            alive = time.perf_counter() - begin
-            _until(address.hostname, address.port, "/ready")
-            return alive, time.perf_counter() - begin
-        finally:
-            process.kill()
-            process.communicate()
+def ended(process: subprocess.Popen[str], expected: int = 0) -> Cost:
+    """Wait for the end of a process, and return its cost."""
+    assert process.stdout is not None
+    process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == expected, process.args
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3))
+
+
+def serving(place: Path) -> Cost:
+    """The cost of a service until ``/ready`` answers."""
+    process = started(["-m", "neardup", "serve", str(place / "a.neardup"), "--create", "--port", "0"])
+    assert process.stdout is not None
+    address = urlsplit(process.stdout.readline().removeprefix("listening at ").strip())
+    assert address.hostname
+    _until(address.hostname, address.port, "/ready")
+    process.kill()
+    return ended(process, -9)
 
 
 def _until(host: str, port: int | None, target: str) -> None:
@@ -83,41 +91,63 @@ def _until(host: str, port: int | None, target: str) -> None:
     raise TimeoutError(target)
 
 
+def sentences(place: Path) -> list[str]:
+    """Two files of a sentence each."""
+    paths = [place / "a.txt", place / "b.txt"]
+    for path, sentence in zip(paths, SENTENCES, strict=True):
+        path.write_text(sentence, encoding="utf-8")
+    return [str(path) for path in paths]
+
+
+def rows(place: Path) -> str:
+    """A file of ten documents."""
+    lines = SAMPLE.read_text(encoding="utf-8").splitlines(keepends=True)[:ROWS]
+    (place / "rows.jsonl").write_text("".join(lines), encoding="utf-8")
+    return str(place / "rows.jsonl")
+
+
+def command(*words: str) -> Cost:
+    """The cost of a command."""
+    return ended(started(["-m", "neardup", *words]))
+
+
+STARTS: dict[str, tuple[Callable[[Path], Cost], float, object]] = {
+    "import neardup": (lambda _: ended(started(["-c", "import neardup"])), 0.05, "–"),
+    "neardup --help": (lambda _: command("--help"), 0.15, "–"),
+    "neardup compare, two sentences": (lambda place: command("compare", *sentences(place)), 0.6, 110),
+    f"neardup dedup, {ROWS} rows": (
+        lambda place: command("dedup", rows(place), "-o", str(place / "out")),
+        0.9,
+        "–",
+    ),
+    "neardup demo": (lambda _: command("demo"), 2.0, "–"),
+    "neardup serve, until /ready": (serving, 1.2, "–"),
+}
+"""Each start with the allowed seconds of processor time, and megabytes."""
+
+
+def measured(start: Callable[[Path], Cost], rounds: int) -> Cost:
+    """The medians of the rounds after the first."""
+    found = []
+    for _ in range(rounds + 1):
+        with tempfile.TemporaryDirectory() as place:
+            found.append(start(Path(place)))
+    return Cost(median(cost.seconds for cost in found[1:]), median(cost.megabytes for cost in found[1:]))
+
+
 def measure(report: Report, corpus: Path | None, texts: Path | None, rounds: int) -> None:
-    """The sample is a hundred short documents: what a command takes with it is start-up."""
-    commands: list[tuple[str, Callable[[Path], list[str]], float]] = [
-        ("neardup demo", lambda _: ["demo"], 12.0),
-        ("neardup dedup", lambda place: ["dedup", str(SAMPLE), "-o", str(place / "out")], 12.0),
-        ("neardup compare", lambda _: ["compare", *MEMOS], 15.0),
-        ("neardup warm", lambda _: ["warm"], 60.0),
-        ("neardup warm --all", lambda _: ["warm", "--all"], 120.0),
-    ]
-    rows: list[list[object]] = []
-    for name, make, allowed in commands:
-        rows.append([f"{name}, nothing compiled", median(cold(make) for _ in range(rounds)), allowed])
-    started = []
-    for _ in range(rounds):
-        with tempfile.TemporaryDirectory() as cache:
-            started.append(serving(cache))
-    rows.append(["neardup serve, nothing compiled: /health", median(alive for alive, _ in started), 2.0])
-    rows.append(["neardup serve, nothing compiled: /ready", median(ready for _, ready in started), 20.0])
-    with tempfile.TemporaryDirectory() as cache:
-        helps = [wall(["--help"], cache) for _ in range(rounds)]
-        wall(["warm"], cache)
-        demos = [wall(["demo"], cache) for _ in range(rounds)]
-        compares = [wall(["compare", *MEMOS], cache) for _ in range(rounds)]
-        ready = [serving(cache)[1] for _ in range(rounds)]
-    rows.append(["neardup --help", median(helps), 0.15])
-    rows.append(["later runs: neardup demo", median(demos), 1.5])
-    rows.append(["later runs: neardup compare", median(compares), 1.5])
-    rows.append(["later runs: neardup serve: /ready", median(ready), 4.0])
-    report.table("Start", ["", "seconds", "allowed"], rows)
+    """Write the table; the sets of documents are for other measurements of ``speed.py``."""
+    table: list[list[object]] = []
+    for name, (start, seconds, megabytes) in STARTS.items():
+        cost = measured(start, rounds)
+        table.append([name, cost.seconds, seconds, round(cost.megabytes), megabytes])
+    report.table("Start", ["", "processor s", "allowed", "peak MB", "allowed MB"], table)
 
 
 def main() -> None:
     """Measure, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "start.md")
     given = parser.parse_args()
     machine = f"{platform.processor() or platform.machine()}, Python {platform.python_version()}"

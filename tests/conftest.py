@@ -1,10 +1,9 @@
-"""Kernels compiled for a test are kept for the next run; a short run leaves out files and cases of large grids."""
+"""A short run leaves out files and cases of large grids; all tests draw the same examples under one key."""
 
 from __future__ import annotations
 
 import gc
 import os
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,6 @@ from support.environments import make_folder, remove_folder
 from support.full_run import COARSER, FULL, SHORT
 from support.real_sets import only_real
 from support.short_run import explanation, imported_in_short_run, short_of
-
-# of one user, for whoever runs the tests as another one could not write to it
-_user = os.getuid() if hasattr(os, "getuid") else 0
-os.environ.setdefault("NEARDUP_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"neardup-tests-{_user}"))
 
 # One key for all tests, so that what fails fails again; tests/laws/test_key_laws.py tries others.
 os.environ.setdefault("NEARDUP_KEY", "6b" * 32)

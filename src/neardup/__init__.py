@@ -4,7 +4,7 @@
 >>> nd.plan(threshold=0.8, recall=0.99).slots
 128
 
-Packages that are slow to import (Numba, Arrow) are loaded when they are first used.
+Packages that are slow to import (NumPy, Arrow) are loaded when they are first used.
 """
 
 from typing import TYPE_CHECKING

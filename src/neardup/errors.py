@@ -51,21 +51,20 @@ def unusable(package: str, extra: str, error: ImportError) -> tuple[str, str]:
     return f"cannot be loaded: {said}", f'pip install "{wanted}"' if wanted else "Install that package again"
 
 
-CORE = frozenset({"numpy", "numba", "llvmlite", "pyarrow"})
+CORE = frozenset({"numpy", "pyarrow"})
 """Packages with compiled code that neardup cannot do without."""
 
 
 def without_core(package: str) -> tuple[str, str, str]:
     """Return the three parts of the error that a package of CORE is missing.
 
-    >>> without_core("numba")[0]
-    'The package numba, on which neardup is built, is missing'
+    >>> without_core("pyarrow")[0]
+    'The package pyarrow, on which neardup is built, is missing'
     """
     return (
         f"The package {package}, on which neardup is built, is missing",
-        "Linux with glibc 2.28 or newer, macOS on Apple silicon, Windows on x86-64; macOS on Intel up to Python "
-        "3.13. There are no ready packages of numba for Linux with musl (Alpine), and none of pyarrow for Windows "
-        "on ARM",
+        "Linux with glibc 2.28 or newer, macOS on Apple silicon and Intel, Windows on x86-64. There are no ready "
+        "packages of pyarrow for Windows on ARM",
         f'pip install "{package}", or another machine or image, such as python:3.13-slim',
     )
 

@@ -183,8 +183,8 @@ _MOST_ASKED = 1 << 40
 """No valid input needs this many bytes in one piece; a request for more comes from a damaged file."""
 
 
-_IF_LIMITED = ("could not find/load shared object file", "error return without exception set")
-"""Messages that report lack of memory only if the process has a limit: LLVM, and an interpreter without memory."""
+_IF_LIMITED = ("error return without exception set",)
+"""Messages that report lack of memory only if the process has a limit: from an interpreter without memory."""
 
 
 _MMAP_THRESHOLD = -3

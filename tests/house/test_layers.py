@@ -39,8 +39,9 @@ FILE_MODULES = {
 }
 # the verifier shares no code with the rooms that it checks
 FILE_ROOMS = {"io", "verifier"}
-# numba.njit by itself keeps code beside the sources, where nobody may be able to write, or anybody
-COMPILING = {"bits", "compile_cache", "compiler", "linker", "signatures", "trial", "precompilation"}
+# the package runs without Numba: the build alone imports intrinsics.py, and compiler.py imports it in functions
+COMPILING = {"intrinsics", "compiler"}
+AT_ONCE = {"intrinsics"}
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -118,9 +119,27 @@ def test_kernels_import_only_kernels_and_numerics(path: Path) -> None:
     assert foreign <= {"__future__", "__future__.annotations"} | standard(foreign), foreign
 
 
-def test_kernels_have_our_decorator() -> None:
-    direct = {path.stem for path in MODULES if any(name.startswith("numba") for name in imported(path))}
-    assert direct == COMPILING, "from neardup.kernels.compiler import njit"
+def needs_numba(names: set[str]) -> bool:
+    return any(name.split(".")[0] in ("numba", "llvmlite") for name in names)
+
+
+def test_only_the_decorators_import_numba_and_only_the_build_at_once() -> None:
+    assert {path.stem for path in MODULES if needs_numba(imported(path))} == COMPILING
+    at_once = {
+        path.stem
+        for path in MODULES
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and needs_numba({getattr(node, "module", None) or "", *(alias.name for alias in node.names)})
+    }
+    assert at_once == AT_ONCE
+    importing = {path for path in MODULES if "neardup.kernels.intrinsics" in imported(path)}
+    assert {path.stem for path in importing} == {"compiler"}
+
+
+def test_the_package_does_not_know_its_build() -> None:
+    """``kernelbuild`` is not in the wheel."""
+    assert not [path.name for path in MODULES if any(name.startswith("kernelbuild") for name in imported(path))]
 
 
 def standard(names: set[str]) -> set[str]:

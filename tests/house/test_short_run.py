@@ -34,7 +34,6 @@ RUNS = ("run", "running", "started", "served")
 """The helpers of the tests that run a command."""
 ELSEWHERE = {
     "look": "tests/surface/test_help.py: a path without a command",
-    "warm": "scripts/test runs it before the first test",
     "mcp": "needs the extra mcp, which the short run does not install",
 }
 
@@ -50,7 +49,7 @@ def test_the_script_says_what_it_installs() -> None:
     packages = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]["short"]
     extras = environment.split("--editable '.")[1].split("'")[0]
     assert words.startswith(f"neardup{extras} ")
-    lacking = [name for name in (re.split(r"[->]", package)[0] for package in packages) if name not in words]
+    lacking = [name for name in (re.split(r"[-=>]", package)[0] for package in packages) if name not in words]
     assert not lacking
 
 

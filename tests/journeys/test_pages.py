@@ -37,9 +37,6 @@ NOT_RUN = {
         "with mails.together():": GOES_ON,
     },
     "deploy.md": {"docker build": "needs Docker", "python3 -m venv": "changes the system that it runs on"},
-    "first-run.md": {
-        "neardup warm": "compiles for minutes; tests/surface/test_first_run.py runs it with one kernel"
-    },
     "formats.md": {
         'pip install ".[sql]"\nneardup dedup': "names a server; tests/surface/test_databases.py has one",
         "neardup dedup https://example.org": "names servers; tests/unit/io/test_fetched_files.py has one",

@@ -23,8 +23,8 @@ from support.paths import ROOT
 FOLDER = "NEARDUP_JOURNEYS"
 """Variable: the folder of the environments."""
 _PREFIX = "neardup-journeys-"
-_KEPT = ("PATH", "LANG", "TMPDIR", "NEARDUP_CACHE_DIR", "JAVA_HOME", "PYTHONHASHSEED")
-"""Variables of this process that a reader has too, and where compiled kernels are."""
+_KEPT = ("PATH", "LANG", "TMPDIR", "JAVA_HOME", "PYTHONHASHSEED")
+"""Variables of this process that a reader has too."""
 
 
 def make_folder() -> None:

@@ -83,7 +83,7 @@ def work(path: str, log: int, first: int) -> None:
 def nursery() -> None:
     """Fork a child for each line; say its number, and when it has ended."""
     with TemporaryDirectory() as folder, Collection(f"{folder}/x", **SETTINGS) as collection:
-        for step in range(20):  # so that children find everything compiled
+        for step in range(20):  # so that children find everything loaded
             do(collection, step)
     for line in sys.stdin:
         path, log, first = line.rstrip("\n").split("\t")

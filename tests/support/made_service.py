@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,7 +19,6 @@ for _needed in ("fastapi", "uvicorn", "prometheus_client"):
 from neardup.collection import Collection  # noqa: E402
 from neardup.service.app import make_app  # noqa: E402
 from neardup.service.executor import Executor  # noqa: E402
-from neardup.service.server import warm  # noqa: E402
 from neardup.web.limits import Limits  # noqa: E402
 from neardup.web.middleware import Tokens  # noqa: E402
 
@@ -144,27 +142,14 @@ def serving(
 ) -> Iterator[Service]:
     """A service over the collection at ``path``, made with ``left_out`` and ``scale`` (None: it exists).
 
-    Without a limit of ``seconds``, a request has time to compile a kernel on a machine with much other work.
+    Without a limit of ``seconds``, a request has time on a machine with much other work.
     """
     collection = Collection(path, **({} if scale is None else {"scale": scale}), **left_out or {})
-    once_warm(collection)
     executor = Executor(collection, Limits.of(**{"seconds": PATIENCE, **limits}))
     known = Tokens.of(tokens) if tokens else Tokens()
     with asyncio.Runner() as runner:
         yield Service(executor, make_app(executor, known), runner)
     assert executor.close()
-
-
-@cache
-def _warmed() -> list[bool]:
-    return []
-
-
-def once_warm(collection: Collection) -> None:
-    """As ``neardup serve`` does: no request waits for a compiler."""
-    if not _warmed():
-        warm(collection)
-        _warmed().append(True)
 
 
 def by_path(id: str) -> str:

@@ -100,7 +100,6 @@ def session(master: str, folder: Path, quick: bool = True, **conf: Any) -> Any:
         "spark.local.dir": str(folder / "local"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.executorEnv.PYTHONPATH": f"{ROOT / 'src'}:{TESTS}",
-        "spark.executorEnv.NEARDUP_CACHE_DIR": os.environ.get("NEARDUP_CACHE_DIR", ""),
         **(_FOR_SMALL_DATA if quick else {}),
         **conf,
     }

@@ -1,18 +1,15 @@
 """The command line from outside: arguments, output, the exit status."""
 
-import math
 from pathlib import Path
 
 import pytest
 
-from neardup.cli import compilation
 from support.command_line import ROWS, Result, Run, exit_status, write_rows
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
     def typed(*arguments: object) -> Result:
-        monkeypatch.setattr(compilation, "PATIENCE", math.inf)  # whatever was compiled before this test
         status = exit_status(*arguments)
         printed = capsys.readouterr()
         return Result(status, printed.out, printed.err)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -12,8 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from neardup.kernels import native
+
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src"
+LIBRARY = "neardup/kernels/library"
+OBJECTS = Path("build", "kernels")
 
 
 @pytest.fixture(scope="module")
@@ -26,25 +31,37 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     with tarfile.open(archive) as opened:
         opened.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # 3.11.4
     unpacked = folder / archive.name.removesuffix(".tar.gz")
+    if (ROOT / OBJECTS).exists():  # of the same sources, or else they are compiled
+        shutil.copytree(ROOT / OBJECTS, unpacked / OBJECTS)
     subprocess.run([*build, "-t", "wheel"], cwd=unpacked, check=True, capture_output=True)
     [wheel] = folder.glob("*.whl")
     return archive, wheel
 
 
 def tracked() -> set[str]:
-    """The files of the package, as the repository has them."""
+    """The files of the package, as the repository has them: without the library of kernels, which is built."""
     return {
         path.relative_to(SOURCES).as_posix()
         for path in (SOURCES / "neardup").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and path.parent != native.FOLDER
     }
 
 
 def test_the_wheel_has_every_file_of_the_package_and_no_other(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[1]) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    assert names == tracked()
-    assert {"neardup/py.typed", "neardup/kernels/entries.txt", "neardup/text/unicode-15.0.0.npz"} <= names
+    assert names == tracked() | {f"{LIBRARY}/host{native.SUFFIX}"}
+    assert {"neardup/py.typed", "neardup/text/unicode-15.0.0.npz"} <= names
+
+
+def test_the_wheel_is_for_one_platform_and_all_versions_of_python(built: tuple[Path, Path]) -> None:
+    version, python, abi, platform = built[1].stem.removeprefix("neardup-").split("-")
+    assert (python, abi) == ("py3", "none")
+    assert platform.startswith(("linux_", "macosx_", "win"))
+    with zipfile.ZipFile(built[1]) as wheel:
+        about = wheel.read(f"neardup-{version}.dist-info/WHEEL").decode()
+    assert f"Tag: py3-none-{platform}\n" in about
+    assert "Root-Is-Purelib: false\n" in about
 
 
 def test_the_metadata_are_those_of_the_project(built: tuple[Path, Path]) -> None:
@@ -78,7 +95,8 @@ def test_the_wheel_runs_where_it_is_installed(built: tuple[Path, Path], tmp_path
     subprocess.run([*command, str(built[1])], check=True, capture_output=True)
     program = (
         "import neardup, sys; from neardup.cli.commands import COMMANDS; "
-        "from neardup.text.unicode import unicode_tables; unicode_tables(); "
+        "sys.modules['numba'] = None; "
+        "assert len(neardup.find(['one two three four five six'] * 2).removed) == 1; "
         "print(neardup.__file__, neardup.__version__, len(COMMANDS) > 10)"
     )
     env = {"PYTHONPATH": str(place), "PATH": "/usr/bin:/bin"}
@@ -94,6 +112,8 @@ def test_the_source_archive_has_the_sources_and_all_that_its_tests_need(built: t
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE", "NOTICE", "CITATION.cff", "SECURITY.md"} <= names
     assert {f"src/{name}" for name in tracked()} <= names
+    assert {"hatch_build.py", "kernelbuild/library.py", "kernelbuild/runtime.c"} <= names
+    assert not [name for name in names if LIBRARY in name or name.startswith("build")]
     tests = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*") if path.is_file()}
     assert {name for name in tests if "__pycache__" not in name} <= names
     assert not [name for name in names if name.startswith(".venv")]

@@ -129,7 +129,7 @@ def test_characters_and_low_thresholds_have_longer_lists() -> None:
     def join(**settings: Any) -> int:
         chosen = Settings.of(**settings)
         made = memory_bytes(few, chosen, choose(chosen.search, few.shingles, chosen.shingles.unit))
-        return made - process_bytes(few, chosen.work, by_simhash=chosen.by_simhash)
+        return made - process_bytes(few, chosen.work)
 
     assert 8 * few.shingles < join() < join(unit="char") < join(unit="char", threshold=0.5)
     assert join(unit="char") < 20 * few.shingles

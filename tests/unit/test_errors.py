@@ -28,9 +28,9 @@ def test_python_names_keywords_and_the_command_line_options() -> None:
     assert "--text" in caught.value.lines()
 
 
-@pytest.mark.parametrize("package", ["numba", "pyarrow"])
+@pytest.mark.parametrize("package", ["numpy", "pyarrow"])
 def test_a_missing_core_package_is_named_with_the_platforms(package: str) -> None:
-    """On Alpine Linux, for example, pip finds no wheel of numba."""
+    """On Windows on ARM, for example, pip finds no wheel of pyarrow."""
     code = f"import sys; sys.modules[{package!r}] = None; "
     door = subprocess.run(
         [sys.executable, "-c", code + "import neardup; neardup.find(['a'])"],
@@ -38,11 +38,11 @@ def test_a_missing_core_package_is_named_with_the_platforms(package: str) -> Non
         text=True,
         check=False,
     )
-    assert has_parts(door.stderr.splitlines()[-1], "ImportError", package, "Alpine", "pip install")
+    assert has_parts(door.stderr.splitlines()[-1], "ImportError", package, "glibc", "pip install")
     command = code + "sys.argv = ['neardup', 'demo']; from neardup.cli import main; main()"
     typed = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False)
     assert typed.returncode == 2
-    assert has_parts(typed.stderr, "error: The package", package, "Alpine", "pip install")
+    assert has_parts(typed.stderr, "error: The package", package, "glibc", "pip install")
 
 
 @pytest.mark.parametrize(

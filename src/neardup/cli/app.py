@@ -16,7 +16,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from neardup.cli import help
 from neardup.cli.commands import COMMANDS, LOOK, Command
-from neardup.cli.compilation import watched
 from neardup.cli.config import config_parameters, configured
 from neardup.cli.messages import guarded
 from neardup.cli.option import FINGERPRINTS_AT_URL, OUTPUT_AT_URL, RESULT_AT_URL, TABLE_AT_URL, Option, filled
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SAY_IT_THEMSELVES = {"serve", "warm"}
-"""Commands that report compiling in their own way."""
 _REPLACED = {
     ("dedup", "--from"): "neardup apply OUT -o DIR",
     ("dedup", "--merged"): "neardup part IN --of OUT -o DIR",
@@ -167,8 +164,7 @@ def _program(name: str, command: Command) -> Callable[[Any], int]:
 
     def program(given: tuple[dict[str, Any], frozenset[str]]) -> int:
         options: Any = filled(command.record, *given)
-        run = _with_local_paths(command.load())
-        return (run if name in _SAY_IT_THEMSELVES else watched(run))(options)
+        return _with_local_paths(command.load())(options)
 
     return program
 

@@ -101,9 +101,6 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
         "compact": Command(on_collections.CompactOptions, "collection.compact"),
         "backup": Command(on_collections.BackupOptions, "collection.backup"),
     },
-    "This installation": {
-        "warm": Command(on_files.WarmOptions, "warm.warm"),
-    },
 }
 """The commands by purpose, in the order of the help."""
 

@@ -28,12 +28,10 @@ try:
 except ImportError:  # Windows
     resource = None
 
-LEAST = 600_000_000
-"""With less address space a library may end the process without an exception: NumPy on import (measured: 150 MB),
-or LLVM while it loads kernels (550 MB).
-"""
-LOADED = 700_000_000
-"""Address space of the libraries and kernels before the first document (measured: 640 MB)."""
+LEAST = 300_000_000
+"""With less address space a library may end the process without an exception: NumPy on import (210 MB)."""
+LOADED = 400_000_000
+"""Address space of the libraries before the first document (measured on two cores: 370 MB)."""
 _CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _RESERVE_BYTES = 8 << 20
 """Address space that is freed for the last message; nothing is stored in it."""
@@ -137,7 +135,7 @@ def _allowed() -> str:
 def crashes_in_words(words: Callable[[int], str], status: int) -> Iterator[None]:
     """Make a crash print ``words(signal)``, remove partial output and end the process with ``status``.
 
-    LLVM, and C++ without a handler for bad_alloc, call abort(); other code uses the address that it did not get.
+    C++ without a handler for bad_alloc calls abort(); other code uses the address that it did not get.
     Python's own signal handlers would run at the next bytecode, which never comes, so a C handler is installed.
     """
     # the handler runs once at most: if it fails, the process ends as before
@@ -338,6 +336,8 @@ def _words(failure: Exception) -> str:
         return "\n".join(labelled(words, *_RIGHTS)) if isinstance(failure, PermissionError) else words
     if isinstance(failure, ModuleNotFoundError) and failure.name in CORE:
         return "\n".join(labelled(*without_core(failure.name)))
+    if isinstance(failure, ImportError) and (parts := getattr(failure, "parts", ())):  # of the compiled kernels
+        return "\n".join(labelled(*parts))
     return (
         f"{type(failure).__name__}: {failure}\n"
         "This is an error in neardup, not in your documents. "
@@ -365,7 +365,7 @@ def stoppable() -> Iterator[None]:
     def ask_again(unraisable: Any) -> None:
         """Repeat a signal whose exception was raised in ``__del__``, where the interpreter drops it.
 
-        Compiling kernels runs many of these methods.
+        Arrays that kernels return have such a method.
         """
         lost = unraisable.exc_value
         if isinstance(lost, KeyboardInterrupt):

@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, Union
 import typer
 
 from neardup import display
-from neardup.cli.compilation import compiling_now, shown_by_bars
 from neardup.cli.messages import DONE, REJECTED, Noted, warn
 from neardup.cli.option import typed
 from neardup.errors import OutputError, SettingError
-from neardup.run import show
 from neardup.runtime import Advance, Progress, Silent
 
 if TYPE_CHECKING:
@@ -135,6 +133,8 @@ def show_groups(groups: Sequence[Group], total: int, verbose: bool = True, *, dr
     """Print groups; unless ``verbose``, as many as a terminal has lines for, with names that fit its columns."""
     most = lines_for_groups(verbose)
     width = None if most is None else get_terminal_size().columns
+    from neardup.run import show  # other commands start without it
+
     for line in show.group_lines(fitting(groups, most), total, width, dry=dry):
         typer.echo(line)
 
@@ -186,6 +186,8 @@ def show_by(run: RunAccount, dry: bool) -> None:
 def show_summary(run: RunAccount, *more: display.Line, dry: bool = False) -> None:
     """Print the summary of a run and ``more`` lines, and its warnings at the end."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
+    from neardup.run import show
+
     for line in display.aligned([*show.summary(run, dry=dry), *more], width):
         typer.echo(line)
     show_warnings(run)
@@ -343,7 +345,7 @@ def watcher() -> Iterator[Progress]:
         return
     from rich.console import Console
 
-    with shown_by_bars(), _bars(Console(stderr=True)) as bars:
+    with _bars(Console(stderr=True)) as bars:
         yield Noted(Shown(bars))
 
 
@@ -356,8 +358,7 @@ def _bars(console: Console) -> Bars:
 
         def render(self, task: Task) -> Text:
             speed, unit = task.finished_speed or task.speed, task.fields["unit"]
-            compiles = "" if task.finished else compiling_now()
-            return Text(", ".join(filter(None, (_rate(int(task.completed), speed, unit), compiles))))
+            return Text(_rate(int(task.completed), speed, unit))
 
     return Progress(
         TextColumn("{task.description}"),

@@ -144,6 +144,4 @@ def _session(master: str | None) -> SparkSession:
     builder = SparkSession.builder.appName("neardup dedup").config("spark.ui.showConsoleProgress", "false")
     if master:
         builder = builder.master(master)
-    if cache := os.environ.get("NEARDUP_CACHE_DIR"):
-        builder = builder.config("spark.executorEnv.NEARDUP_CACHE_DIR", cache)
     return builder.getOrCreate()

@@ -115,7 +115,7 @@ def scan(texts: pa.Array, search: ItemSearch) -> Scanned:
 def _candidates(texts: pa.Array, hits: Int64s, met: Int64s, items: TestItems) -> pa.Table:
     """The CANDIDATES of ``hits`` (text, item, windows)."""
     ranges = np.column_stack([np.searchsorted(met[:, 0], hits[:, 0], side) for side in ("left", "right")])
-    matched, ends = places_matched(met, ranges, hits[:, 1], items.windows, items.starts)
+    matched, ends = places_matched(met, ranges, hits[:, 1].copy(), items.windows, items.starts)
     lists = pa.ListArray.from_arrays(pa.array(np.append(0, ends), pa.int32()), pa.array(matched))
     trained, tested = (
         _Hit.of(texts, hits[:, 0], items.key),

@@ -183,7 +183,8 @@ def _counted(
 ) -> _Part:
     """Count the pairs ``ends`` (int64[n, 2] document numbers) of the token streams ``places`` (int64[n, 2])."""
     limits = WorkLimits(MOST_RUNS, MOST_STEPS, salt())
-    counts = common_text(streams.hashes, streams.offsets, streams.ranks, places, counting, criterion, limits)
+    pairs = np.ascontiguousarray(places)
+    counts = common_text(streams.hashes, streams.offsets, streams.ranks, pairs, counting, criterion, limits)
     enough = counts[:, 0] >= 0
     rows = np.column_stack((ends[enough], counts[enough, :3]))
     return _Part(rows, len(ends), int(counts[:, 3].sum()))

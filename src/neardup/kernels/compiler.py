@@ -1,139 +1,133 @@
-"""The decorator of kernels: the fast way to compile if this Numba allows it, else the plain one.
+"""The decorators of kernels: ``entry`` for those that Python calls, ``part`` for those that only kernels call.
 
-The fast way (``linker.py``) builds on Numba's internals, which may change with any version. Versions up to the
-newest that passed the tests are trusted. A newer one is first tried, once per machine and in a process of its own,
-because wrong machine code can end a process. If the trial fails, kernels are compiled by ``numba.njit`` alone: the
-results are the same, but nothing is kept on disk, so every process compiles all it needs.
+Kernels are compiled when the package is built (``kernelbuild``), and ``native.py`` calls them. Where Numba is
+installed, which the package does not need, it can compile them in the process: each part that Python calls after
+all, as tests do, and with ``NEARDUP_KERNELS=jit`` the entries too. With ``NUMBA_DISABLE_JIT=1`` they are plain
+functions of Python.
 """
 
-import logging
-import subprocess
-import sys
-import threading
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
-import numba
-from numba import config
+from neardup.kernels import declarations
+from neardup.kernels.native import Call
 
-from neardup.kernels import compile_cache
-from neardup.kernels.compile_cache import READY, STARTED, tell
-
-NEWEST = (0, 68)
-"""The newest Numba that the whole suite passed with. Raise it when ``scripts/test`` passes with a newer one."""
-FIRST_UNKNOWN = f"{NEWEST[0]}.{NEWEST[1] + 1}"
-_VERDICT, _PASSED, _FAILED = "trial", b"passed", b"failed"
-_SECONDS = 120.0
-"""A trial takes two seconds; one that hangs has failed."""
-if logging.getLogger("numba").level == logging.NOTSET:
-    # Numba writes hundreds of thousands of lines at DEBUG while it compiles; who wants them sets its level
-    logging.getLogger("numba").setLevel(logging.WARNING)
-_compiling = threading.local()
-"""The plain kernel that a thread is compiling; kernels compiled meanwhile are parts of it."""
+INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+JIT = os.environ.get("NEARDUP_KERNELS") == "jit"
 
 
-def njit(function: Any = None, *, inline: str = "never", **_: Any) -> Any:
-    """Turn a function into a kernel, which releases the GIL. It is kept on disk if there is a folder.
+class Kernel:
+    """A function of arrays and numbers."""
+
+    def __init__(self, function: Any, inline: str) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.name = f"{function.__module__}:{function.__qualname__}"
+        self.targetoptions = {"inline": inline}  # Numba looks for it
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The kernel as Numba calls it."""
+        return dispatcher_of(self)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.dispatcher._numba_type_
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call it, compiled by Numba in this process."""
+        return self.dispatcher(*arguments, **named)
+
+
+class Entry(Kernel):
+    """A kernel that Python calls, with the types that it declares."""
+
+    def __init__(self, function: Any, words: tuple[str, ...]) -> None:
+        super().__init__(function, "never")
+        self.words = words
+
+    @cached_property
+    def signatures(self) -> tuple[declarations.Declaration, ...]:
+        """Its arguments and results; several for a kernel of several types."""
+        return tuple(map(declarations.read, self.words))
+
+    @cached_property
+    def _call(self) -> Any:
+        if JIT:
+            return self.dispatcher
+        calls = [Call(self.name, number, self.py_func, of) for number, of in enumerate(self.signatures)]
+        return calls[0] if len(calls) == 1 else _first_that_takes(calls)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call it in the library. Raises TypeError for arguments of other types than it declares."""
+        return self._call(*arguments, **named)
+
+
+def _first_that_takes(calls: list[Call]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        return next((call for call in calls if call.takes(arguments)), calls[-1])(*arguments)
+
+    return call
+
+
+def _in_this_process(kernel: Kernel) -> Any:
+    try:
+        import numba
+    except ImportError:
+        raise ImportError(
+            f"{kernel.name} is a part of compiled kernels. Without Numba, Python calls only the entries. "
+            "Install it: pip install numba"
+        ) from None
+    made: Any = numba.njit
+    return made(nogil=True, **kernel.targetoptions)(kernel.py_func)
+
+
+dispatcher_of: Callable[[Kernel], Any] = _in_this_process
+"""Makes the dispatcher of a kernel; the build has its own."""
+
+
+def entry(*words: str) -> Callable[[Any], Any]:
+    """Declare a kernel that Python calls, with its types in words (``declarations.py``), or several of them.
 
     >>> import numpy as np
-    >>> @njit
-    ... def total(values):
-    ...     found = 0
-    ...     for value in values:
-    ...         found += value
-    ...     return found
-    >>> total(np.arange(4))
-    6
+    >>> from neardup.kernels.sets import parity_words
+    >>> parity_words(np.arange(4, dtype=np.int32))
+    Traceback (most recent call last):
+        ...
+    TypeError: parity_words: sizes is int32[:], not int64[:], contiguous
     """
+    return lambda function: function if INTERPRETED else Entry(function, words)
+
+
+def part(function: Any = None, *, inline: bool = False) -> Any:
+    """Declare a kernel that only kernels call; ``inline``: its code is put into theirs before types are found."""
     if function is None:
-        return lambda decorated: njit(decorated, inline=inline)
-    if config.DISABLE_JIT:
-        return function
-    return _kernel(function, inline)
+        return lambda decorated: part(decorated, inline=inline)
+    return function if INTERPRETED else Kernel(function, "always" if inline else "never")
 
 
-def _plain(function: Any, inline: Any) -> Any:
-    """Return a kernel made by Numba, with the attributes of ``linker.Kernel``.
+class Operation:
+    """An operation of the machine: LLVM's in compiled kernels, plain Python where Python calls it."""
 
-    It is not kept, not even by ``cache=True``: Numba numbers the functions it generates anew in each process, so
-    that two kernels from different processes may give the same name to different functions, and one would run the
-    other's.
-    """
-    made = numba.njit(nogil=True, inline=inline)(function)
-    made.spelled = f"{function.__module__}:{function.__qualname__}"
-    made.file_name = lambda arguments: f"{made.spelled}{arguments}"
-    compile_it = made.compile
+    def __init__(self, plain: Any) -> None:
+        functools.update_wrapper(self, plain)
+        self._plain = plain
 
-    def compile_and_tell(types: Any) -> Any:
-        if types in made.signatures:
-            return compile_it(types)
-        outer, _compiling.now = getattr(_compiling, "now", None), made.spelled
-        tell(STARTED, made.spelled)
-        try:
-            entry_point = compile_it(types)
-        finally:
-            _compiling.now = outer
-        if outer is None:
-            tell(READY, made.spelled)
-        return entry_point
+    @cached_property
+    def _numba_type_(self) -> Any:
+        from numba.core.registry import cpu_target
 
-    made.compile = compile_and_tell
-    return made
+        from neardup.kernels import intrinsics
 
+        context = cpu_target.typing_context
+        context.refresh()  # the operations were defined after it was made
+        return context.resolve_value_type(getattr(intrinsics, self._plain.__name__))
 
-def _chosen() -> Any:
-    """Return the function that makes kernels with the installed Numba."""
-    if _tested(numba.__version__) or _trial():
-        try:
-            from neardup.kernels import linker
-        except (ImportError, AttributeError):  # a part of Numba is missing; the plain way does not need it
-            pass
-        else:
-            return linker.kernel
-    compile_cache.keep_nothing(
-        f"this neardup cannot keep compiled code with Numba {numba.__version__}: every command compiles again, "
-        f"one or two minutes each time. Install a newer neardup, or numba<{FIRST_UNKNOWN}"
-    )
-    return _plain
-
-
-def _tested(version: str) -> bool:
-    """Return whether a version is at most ``NEWEST``. Its patches count as the same: they change no interface.
-
-    >>> _tested("0.61.0"), _tested("1.0.0"), _tested("unknown")
-    (True, False, False)
-    """
-    try:
-        major, minor = map(int, version.split(".")[:2])
-    except ValueError:
-        return False
-    return (major, minor) <= NEWEST
-
-
-def _trial() -> bool:
-    """Return whether kernels can be compiled and kept in the fast way; the verdict is kept with them."""
-    known = compile_cache.load(_VERDICT)
-    if known is not None:
-        return known == _PASSED
-    passed = False
-    if sys.executable:
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "neardup.kernels.trial"],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=_SECONDS,
-                check=False,
-            )
-            passed = done.returncode == 0
-        except OSError:
-            return False  # a state of this machine, not of Numba: to be tried again
-        except subprocess.TimeoutExpired:
-            pass
-    compile_cache.keep(_VERDICT, _PASSED if passed else _FAILED)
-    return passed
-
-
-_kernel = _chosen()
-KEEPS = _kernel is not _plain
-"""Whether compiled code can be kept at all."""
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it in plain Python."""
+        return self._plain(*arguments)

@@ -8,18 +8,19 @@ always within one family. Families may be larger than the pairs alone would make
 pair.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
+from neardup.kernels.declarations import Bools, Int32s, Int64, Int64s, Uint64s, record
 from neardup.kernels.join.met_pairs import first_above
 from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, one_side, related, shared_of
 from neardup.kernels.sets import differ_in_more, least_shared, shared_at_least
-from neardup.kernels.sorting import heap_sort
+from neardup.kernels.sorting import copy_into, heap_sort
 
 
-@njit(cache=True, nogil=True)
+@part
 def tree_root(parent, d):
     """Return the root of d's tree in ``parent`` (int64[documents]); the path to it is halved on the way."""
     while parent[d] != d:
@@ -28,7 +29,7 @@ def tree_root(parent, d):
     return d
 
 
-@njit(cache=True, nogil=True)
+@entry("out int64[:], int64[:], int64[:] -> None")
 def unite(parent, a, b):
     """Unite the trees of a[k] and b[k] in ``parent`` (int64[documents]) for every k; smaller roots win."""
     for k in range(a.size):
@@ -36,7 +37,7 @@ def unite(parent, a, b):
         parent[max(x, y)] = min(x, y)
 
 
-@njit(cache=True, nogil=True)
+@entry("out int64[:], int64[:] -> int64[:]")
 def best_of_tree(parent, rank):
     """Return the leader (int64[documents]) of each document: the best-ranked of its tree."""
     n = parent.size
@@ -51,6 +52,7 @@ def best_of_tree(parent, rank):
     return leader
 
 
+@record
 class Balls(NamedTuple):
     """Groups of documents around a centre: |A Δ centre| ≤ radius for each member A. All are numbers of an index.
 
@@ -58,25 +60,28 @@ class Balls(NamedTuple):
     other documents that may be an end of a link.
     """
 
-    centres: Any  # int64[groups]
-    radius: Any  # int64[groups]
-    first: Any  # int64[groups + 1]
-    members: Any  # int64
-    free: Any  # int64, ascending
+    centres: Int64s  # int64[groups]
+    radius: Int64s  # int64[groups]
+    first: Int64s  # int64[groups + 1]
+    members: Int64s  # int64
+    free: Int64s  # int64, ascending
 
 
+@record
 class LinkEnds(NamedTuple):
     """The documents that a link may connect, by number of an index. At least one end of a link is ``limited``."""
 
-    limited: Any  # bool[hubs]
-    alive: Any  # bool[hubs] the others have no partner
-    balls: Any  # Balls
-    mixed: Any  # bool[lists] the list has a limited member, and members of several trees
-    rows: Any  # four int64[·], ascending: all free ends, the limited ones, and both outside the trunk
-    trunk: Any  # int64 a document number in the largest tree
+    limited: Bools  # bool[hubs]
+    alive: Bools  # bool[hubs] the others have no partner
+    balls: Balls  # Balls
+    mixed: Bools  # bool[lists] the list has a limited member, and members of several trees
+    rows: tuple[
+        Int64s, Int64s, Int64s, Int64s
+    ]  # of the free ends, ascending: all, the limited ones, and both outside the trunk
+    trunk: Int64  # int64 a document number in the largest tree
 
 
-@njit(cache=True, nogil=True)
+@part
 def _largest_tree(hubs, alive, parent):
     """Return a document number in the tree with most ``alive`` (bool[hubs]) documents."""
     sizes, largest = np.zeros(parent.size, np.int64), np.int64(0)
@@ -89,7 +94,7 @@ def _largest_tree(hubs, alive, parent):
     return largest
 
 
-@njit(cache=True, nogil=True)
+@entry("PrefixIndex, bool[:], bool[:], Balls, out int64[:] -> LinkEnds")
 def link_ends(hubs, limited, alive, balls, parent):
     """Return the ``LinkEnds`` of the forest ``parent`` (int64[documents])."""
     lists, documents, trunk = hubs.first.size - 1, hubs.documents, _largest_tree(hubs, alive, parent)
@@ -115,7 +120,7 @@ def link_ends(hubs, limited, alive, balls, parent):
     return LinkEnds(limited, alive, balls, mixed, of_rows, trunk)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _places(hubs, x, mixed, most):
     """Return how many places the mixed lists of x hold after it; counting stops above ``most``."""
     places = 0
@@ -128,7 +133,7 @@ def _places(hubs, x, mixed, most):
     return places
 
 
-@njit(cache=True, nogil=True)
+@part
 def _met_ends(hubs, x, ends, seen, met):
     """Write the ends that x meets first in its mixed lists to ``met`` (int64[hubs]); return how many."""
     members, reach, run_end, across = hubs.members, hubs.reach, hubs.run_end, hubs.across
@@ -152,7 +157,7 @@ def _met_ends(hubs, x, ends, seen, met):
     return n
 
 
-@njit(cache=True, nogil=True)
+@part
 def _out_of_reach(hubs, criterion, x, centre, radius, sizes):
     """Return whether no document of ``sizes`` = (smallest, largest) within ``radius`` of a centre pairs with x.
 
@@ -171,7 +176,7 @@ def _out_of_reach(hubs, criterion, x, centre, radius, sizes):
     return least > 0 and shared_at_least(hubs.hashes, ends[0], ends[1], ends[2], ends[3], least) < 0
 
 
-@njit(cache=True, nogil=True)
+@part
 def _near_ends(hubs, criterion, x, row, ends, parent, met):
     """Write the members of groups near x in other trees, and those of a ``row``, to ``met``; return how many."""
     balls, n = ends.balls, 0
@@ -185,13 +190,13 @@ def _near_ends(hubs, criterion, x, row, ends, parent, met):
             continue
         sizes = hubs.sizes[members[at]], hubs.sizes[members[until - 1]]
         if not _out_of_reach(hubs, criterion, x, balls.centres[g], balls.radius[g], sizes):
-            met[n : n + until - at] = members[at:until]
+            copy_into(met, n, members[at:until], until - at)
             n += until - at
-    met[n : n + row.size] = row
+    copy_into(met, n, row, row.size)
     return n + row.size
 
 
-@njit(cache=True, nogil=True)
+@part
 def _may_link(hubs, criterion, x, ends, parent, reference, met):
     """Leave in ``met`` only those that sizes, sides and parities let pair with x, sorted; return how many."""
     documents, sizes, largest = hubs.documents, hubs.sizes, hubs.largest
@@ -210,7 +215,7 @@ def _may_link(hubs, criterion, x, ends, parent, reference, met):
     return n
 
 
-@njit(cache=True, nogil=True)
+@entry("PrefixIndex, Criterion, LinkEnds, out int64[:], int64, int64, int64 -> (int64[:, :], int64)")
 def crowd_links(hubs, criterion, ends, parent, reference, first, most):
     """Unite in ``parent`` the trees that a pair with a limited end connects, by Kruskal's algorithm (1956).
 
@@ -252,7 +257,7 @@ def crowd_links(hubs, criterion, ends, parent, reference, first, most):
     return links[:used], hubs.documents.size
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:, :], out int64[:] -> bool[:]")
 def unite_by(links, parent):
     """Unite in ``parent`` the components of ``links`` (int64[·, 5]) in order; return bool[·]: which united two."""
     united = np.zeros(links.shape[0], np.bool_)
@@ -264,16 +269,18 @@ def unite_by(links, parent):
     return united
 
 
+@record
 class Outlines(NamedTuple):
     """Sizes, bounds and parities of every document; documents are numbered in any order."""
 
-    sizes: Any  # int64[documents]
-    largest: Any  # int64[documents] greatest size of a partner
-    parities: Any  # uint64
-    parity_at: Any  # int64[documents + 1]
-    across: Any  # uint64[documents] documents with the same number are not a pair; empty: any two may be one
+    sizes: Int64s  # int64[documents]
+    largest: Int64s  # int64[documents] greatest size of a partner
+    parities: Uint64s  # uint64
+    parity_at: Int64s  # int64[documents + 1]
+    across: Uint64s  # uint64[documents] documents with the same number are not a pair; empty: any two may be one
 
 
+@record
 class PrefixLists(NamedTuple):
     """Documents under shingles: list k is ``members[first[k]:first[k + 1]]``, ascending in size.
 
@@ -281,13 +288,13 @@ class PrefixLists(NamedTuple):
     ``in_prefix`` says whether the shingle is in the prefix of the member.
     """
 
-    members: Any  # int32[entries]
-    reach: Any  # int32[entries]
-    in_prefix: Any  # bool[entries]
-    first: Any  # int64[lists + 1]
+    members: Int32s  # int32[entries]
+    reach: Int32s  # int32[entries]
+    in_prefix: Bools  # bool[entries]
+    first: Int64s  # int64[lists + 1]
 
 
-@njit(cache=True, nogil=True)
+@entry("PrefixLists, Outlines, Criterion, int64, int64, out int64[:] -> None")
 def unite_met(lists, outlines, criterion, reference, most, parent):
     """Unite in ``parent`` (int64[documents], a forest) the documents that meet in a list and may be a pair.
 
@@ -309,7 +316,7 @@ def unite_met(lists, outlines, criterion, reference, most, parent):
                 apart -= _unite_later(lists, outlines, criterion, reference, most, parent, i, end)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _unite_later(lists, outlines, criterion, reference, most, parent, i, end):
     """Unite the member at place ``i`` with later ones of its list; return the number of unions."""
     members, reach, sizes, largest = lists.members, lists.reach, outlines.sizes, outlines.largest

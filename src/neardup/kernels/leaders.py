@@ -15,32 +15,34 @@ classes by the shingles of their leader that they lack. For two members A and B 
 the leader's date, one look at a class settles thousands of pairs.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from neardup.kernels.bits import next_set, no_bits, set_bit
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
+from neardup.kernels.declarations import Int64, Int64s, Uint64s, record
 from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, one_side, related, shared_of
 from neardup.kernels.sets import differ_in_more, least_shared, part_of, smallest_partner, whole_of
 from neardup.kernels.shingles import mix64
 from neardup.kernels.sorting import heap_sort
 
 
+@record
 class LeaderBits(NamedTuple):
     """Bit p of ``leads``: ``members[p]`` leads; bit w of ``words``: word w of ``leads`` is not 0.
 
     ``leaders`` and ``leader_words`` are the same for the documents themselves, in the order of size.
     """
 
-    leads: Any  # uint64[members / 64 + 1]
-    words: Any  # uint64[members / 4096 + 1]
-    counts: Any  # int64[lists + 1] leaders in each list, then the number of all leaders
-    leaders: Any  # uint64[hubs / 64 + 1]
-    leader_words: Any  # uint64[hubs / 4096 + 1]
+    leads: Uint64s  # uint64[members / 64 + 1]
+    words: Uint64s  # uint64[members / 4096 + 1]
+    counts: Int64s  # int64[lists + 1] leaders in each list, then the number of all leaders
+    leaders: Uint64s  # uint64[hubs / 64 + 1]
+    leader_words: Uint64s  # uint64[hubs / 4096 + 1]
 
 
-@njit(cache=True, nogil=True)
+@part
 def no_leaders(hubs):
     """Return a ``LeaderBits`` in which no member of any list leads."""
     leads, words = no_bits(hubs.members.size)
@@ -48,7 +50,7 @@ def no_leaders(hubs):
     return LeaderBits(leads, words, np.zeros(hubs.first.size, np.int64), leaders, leader_words)
 
 
-@njit(cache=True, nogil=True)
+@part
 def enter_leader(x, hubs, listed):
     """Record that hub document x leads from now on."""
     set_bit(listed.leaders, listed.leader_words, x)
@@ -62,6 +64,7 @@ def enter_leader(x, hubs, listed):
 NONE = -1
 
 
+@record
 class MemberClasses(NamedTuple):
     """The members of each leader, by class. A class is identified by its first member, its head.
 
@@ -70,15 +73,15 @@ class MemberClasses(NamedTuple):
     number; −1 if not known) and ``largest`` (size of its largest member).
     """
 
-    first: Any
-    following: Any
-    member: Any
-    key: Any
-    lacks: Any
-    largest: Any
+    first: Int64s
+    following: Int64s
+    member: Int64s
+    key: Uint64s
+    lacks: Int64s
+    largest: Int64s
 
 
-@njit(cache=True, nogil=True)
+@part
 def no_classes(documents):
     """Return ``MemberClasses`` without members."""
     none = np.full(documents, NONE, np.int64)
@@ -87,7 +90,7 @@ def no_classes(documents):
     )
 
 
-@njit(cache=True, nogil=True)
+@part
 def lacking(hubs, x, leader):
     """Return (key, number) of the shingles of hub document ``leader`` that hub document ``x`` lacks."""
     key, lacks = np.uint64(0), 0
@@ -101,7 +104,7 @@ def lacking(hubs, x, leader):
     return key, lacks
 
 
-@njit(cache=True, nogil=True)
+@part
 def _describe(d, leader, hubs):
     """Return (key, lacks, size) of document d under a leader; lacks is −1 if a set is not available."""
     x, y = hubs.local[d], hubs.local[leader]
@@ -113,7 +116,7 @@ def _describe(d, leader, hubs):
     return key, lacks, hubs.sizes[x]
 
 
-@njit(cache=True, nogil=True)
+@part
 def pairs_with_all(d, leader, classes, partner_of, hubs, criterion):
     """Return whether d is a found pair with every member of the leader's group, or certain to be one."""
     key, lacks, size = _describe(d, leader, hubs)
@@ -136,13 +139,13 @@ def pairs_with_all(d, leader, classes, partner_of, hubs, criterion):
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def _is_pair(hubs, criterion, d, other):
     x, y = hubs.local[d], hubs.local[other]
     return x >= 0 and y >= 0 and shared_of(hubs, criterion, min(x, y), max(x, y)) >= 0
 
 
-@njit(cache=True, nogil=True)
+@part
 def enter_member(d, leader, classes, hubs):
     """Put d into its class among the members of the leader."""
     key, lacks, size = _describe(d, leader, hubs)
@@ -169,46 +172,49 @@ their pairs.
 """
 
 
+@record
 class Links(NamedTuple):
     """Verified pairs as partner lists: the partners of d are ``partners[begin[d]:begin[d + 1]]``."""
 
-    begin: Any  # int64[documents + 1]
-    partners: Any  # int64[2 * pairs]
-    shared: Any  # int64[2 * pairs] |A∩B|
-    whole: Any  # int64[2 * pairs] the denominator of the measure, seen from d: |A∪B| for the resemblance
+    begin: Int64s  # int64[documents + 1]
+    partners: Int64s  # int64[2 * pairs]
+    shared: Int64s  # int64[2 * pairs] |A∩B|
+    whole: Int64s  # int64[2 * pairs] the denominator of the measure, seen from d: |A∪B| for the resemblance
 
 
+@record
 class OldDocuments(NamedTuple):
     """The reference set: the ``number`` of its documents, which come first, and the formula of its pairs.
 
     ``formula`` is that of the measure, or another one of its directions: which side has to be held in the other.
     """
 
-    number: Any  # int64
-    formula: Any  # int64
+    number: Int64  # int64
+    formula: Int64  # int64
 
 
+@record
 class Groups(NamedTuple):
     """Groups under construction: each document's leader and the elements it shares with it."""
 
-    leader: Any  # int64[documents], −1 where not yet processed
-    shared: Any  # int64[documents] |A∩B| with the leader
+    leader: Int64s  # int64[documents], −1 where not yet processed
+    shared: Int64s  # int64[documents] |A∩B| with the leader
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def _compare(shared, whole, other_shared, other_whole):
     """Return the sign of shared / whole − other_shared / other_whole, without rounding."""
     left, right = shared * other_whole, other_shared * whole
     return np.int64(left > right) - np.int64(left < right)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _takes(shared, whole, criterion):
     """Return whether a leader accepts a member by the member's own direction; a pair may meet it by either."""
     return part_of(shared, criterion.measure) * criterion.denominator >= criterion.numerator * whole
 
 
-@njit(cache=True, nogil=True)
+@part
 def _gather(d, links, groups, found, criterion):
     """Write the leaders among d's partners to ``found`` (int64[·, 3]: leader, shared, whole); return how many."""
     n = 0
@@ -220,7 +226,7 @@ def _gather(d, links, groups, found, criterion):
     return n
 
 
-@njit(cache=True, nogil=True)
+@part
 def _met_in_list(x, hubs, criterion, listed, span, seen, met, n):
     """Append to ``met``, from ``n`` on, the leaders that x meets first in ``span``; return the new number."""
     members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
@@ -247,7 +253,7 @@ def _met_in_list(x, hubs, criterion, listed, span, seen, met, n):
     return n
 
 
-@njit(cache=True, nogil=True)
+@part
 def _swept(x, hubs, criterion, listed, span, met):
     """Write the leaders in ``span``, in the order of size, that may pair with x to ``met``; return how many."""
     sizes, largest, across, within, documents = hubs.sizes, hubs.largest, hubs.across, hubs.within, hubs.documents
@@ -269,7 +275,7 @@ def _swept(x, hubs, criterion, listed, span, met):
     return n
 
 
-@njit(cache=True, nogil=True)
+@part
 def _met_in_lists(x, hubs, criterion, listed, seen, met):
     """Write the leaders that hub document x meets in its lists to ``met`` (int64[hubs]), sorted; return how many.
 
@@ -294,7 +300,7 @@ def _met_in_lists(x, hubs, criterion, listed, seen, met):
     return n
 
 
-@njit(cache=True, nogil=True)
+@part
 def _gather_hub(x, hubs, criterion, met, found, n, old):
     """Add the leaders in ``met`` that hub document x pairs with; return (found, the new number).
 
@@ -317,7 +323,7 @@ def _gather_hub(x, hubs, criterion, met, found, n, old):
     return found, n
 
 
-@njit(cache=True, nogil=True)
+@part
 def _precedes(found, i, j, rank, old):
     """Return whether leader i of ``found`` is preferred to leader j."""
     old_i, old_j = found[i, 0] < old.number, found[j, 0] < old.number
@@ -327,18 +333,19 @@ def _precedes(found, i, j, rank, old):
     return sign > 0 or (sign == 0 and rank[found[i, 0]] < rank[found[j, 0]])
 
 
+@record
 class Formation(NamedTuple):
     """Groups under construction, and what their leaders are searched by; ``seen`` and ``met`` are scratch."""
 
-    groups: Any  # Groups
-    classes: Any  # MemberClasses, of no documents unless linkage is complete
-    partner_of: Any  # int64[documents] the last document that has this one as a verified partner
-    listed: Any  # LeaderBits
-    seen: Any  # int64[hubs]
-    met: Any  # int64[hubs]
+    groups: Groups  # Groups
+    classes: MemberClasses  # MemberClasses, of no documents unless linkage is complete
+    partner_of: Int64s  # int64[documents] the last document that has this one as a verified partner
+    listed: LeaderBits  # LeaderBits
+    seen: Int64s  # int64[hubs]
+    met: Int64s  # int64[hubs]
 
 
-@njit(cache=True, nogil=True)
+@entry("int64, PrefixIndex, bool -> Formation")
 def no_groups(documents, hubs, complete):
     """Return a ``Formation`` in which no document has a leader. ``complete``: all members of a group are pairs."""
     none, total = np.full(documents, NONE, np.int64), hubs.documents.size
@@ -352,7 +359,7 @@ def no_groups(documents, hubs, complete):
     )
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:], out Formation, int64[:], Links, PrefixIndex, Criterion, bool[:], OldDocuments -> None")
 def lead(order, formation, rank, links, hubs, criterion, alive, old):
     """Group the documents of ``order``: each joins the leader it is most similar to, or becomes a leader.
 
@@ -389,7 +396,7 @@ def lead(order, formation, rank, links, hubs, criterion, alive, old):
             enter_leader(hubs.local[d], hubs, listed)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _best(d, rank, found, hubs, criterion, classes, partner_of, old):
     """Return the index in ``found`` of the most similar leader whose group accepts d, or −1.
 

@@ -8,13 +8,13 @@ of 2ℓ tokens are names of pairs of names of ℓ tokens (Karp, Miller and Rosen
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64
 
 _ONE, _32 = np.uint64(1), np.uint64(32)
 
 
-@njit(cache=True, nogil=True)
+@part
 def name_keys(keys, n, names):
     """Write a number for each of ``keys[:n]`` (uint64) to ``names`` (int32), equal for equal keys.
 
@@ -39,7 +39,7 @@ def name_keys(keys, n, names):
     return n_names
 
 
-@njit(cache=True, nogil=True)
+@part
 def name_pairs(names, n, distance, salt, keys, out):
     """Name the pairs (names[i], names[i + distance]), i < n, in ``out`` (int32); ``keys`` uint64[n] is scratch."""
     for i in range(n):
@@ -48,7 +48,7 @@ def name_pairs(names, n, distance, salt, keys, out):
     return name_keys(keys, n, out)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _name_packed(tokens, length, bits, salt, keys, out):
     """Name the windows of ``length`` tokens of ``bits`` bits each, 64 bits or less in all."""
     windows = tokens.size - length + 1
@@ -61,7 +61,7 @@ def _name_packed(tokens, length, bits, salt, keys, out):
     return name_keys(keys, windows, out)
 
 
-@njit(cache=True, nogil=True)
+@part
 def name_windows(tokens, length, salt, keys, out):
     """Name every window of ``length`` tokens in ``out`` (int32[≥ windows]); return the number of names.
 
@@ -91,7 +91,7 @@ def name_windows(tokens, length, salt, keys, out):
     return n_names
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64, int64, int64 -> int32[:]")
 def count_names(names, begin, end, n_names):
     """Return int32[n_names]: the number of occurrences of each name in ``names[begin:end]``."""
     counts = np.zeros(n_names, np.int32)
@@ -100,7 +100,7 @@ def count_names(names, begin, end, n_names):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@part
 def cover(names, begin, end, length, others, covered):
     """Set ``covered[i - begin]`` for tokens in a window that begins in [begin, end) with a name in ``others``.
 
@@ -114,7 +114,7 @@ def cover(names, begin, end, length, others, covered):
             reach = i + length
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int32[:] -> (int64, int64, int64, int64, int64)")
 def set_counts(counts_a, counts_b):
     """Return (|A|, |B|, |A∩B|, Σ min, Σ max), int64, of two multisets given as counts of the same names."""
     size_a = size_b = shared = least = most = np.int64(0)
@@ -131,7 +131,7 @@ def set_counts(counts_a, counts_b):
 FREE = np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:, :], int64, int64, out int64[:], out int64[:] -> int64")
 def enter_keys(keys, first, until, table, copy_of):
     """Set ``copy_of[d]`` for d in first … until − 1 to the first document with d's key (d itself if new).
 

@@ -12,7 +12,7 @@ read or written outside the arrays, and a block that no encoder has made is repo
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.sorting import first_at_least, heap_sort
 
 CHECK = 4
@@ -22,7 +22,7 @@ _PRIME = np.uint64(0x0000_0100_0000_01B3)
 _DAMAGED = np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _checksum(data, begin, end):
     """FNV-1a of every fourth byte, four times, folded: a flipped bit is certain to change one of the four."""
     a = b = c = d = np.uint64(0xCBF2_9CE4_8422_2325)
@@ -40,7 +40,7 @@ def _checksum(data, begin, end):
     return np.int64((whole ^ (whole >> np.uint64(32))) & _LOW)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _write(out, at, value):
     """Write a number at ``at``; return the position after it."""
     while value >= 128:
@@ -51,7 +51,7 @@ def _write(out, at, value):
     return at + 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _read(data, at, end):
     """Read the number at ``at`` (-1: none of at most 35 bits); return it and the position of the next one."""
     value, shift = np.int64(0), np.int64(0)
@@ -65,7 +65,7 @@ def _read(data, at, end):
     return _DAMAGED, at
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64, out int64[:], out int64[:], out uint8[:] -> int64")
 def encode(postings, shift, blocks, ends, out):
     """Encode sorted distinct postings into blocks by their keys >> ``shift``; return the number of blocks.
 
@@ -99,7 +99,7 @@ def encode(postings, shift, blocks, ends, out):
     return n_blocks
 
 
-@njit(cache=True, nogil=True)
+@part
 def is_sound(data, begin, end):
     """Return whether the bytes of a block match its checksum."""
     if end - begin <= CHECK:
@@ -110,7 +110,7 @@ def is_sound(data, begin, end):
     return stored == _checksum(data, begin + CHECK, end)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _documents(data, at, end, several):
     """Return the number of documents of a key (-1: damaged), and the position of the first one."""
     if not several:
@@ -120,7 +120,7 @@ def _documents(data, at, end, several):
     return (more + 2, at) if 0 <= more <= end - at - 2 else (_DAMAGED, at)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint8[:], int64[:], int64[:], int64, out uint64[:] -> int64")
 def decode(data, ends, blocks, shift, out):
     """Decode consecutive blocks in ``data`` to postings; return their number, -1 if damaged.
 
@@ -153,7 +153,7 @@ def decode(data, ends, blocks, shift, out):
     return n
 
 
-@njit(cache=True, nogil=True)
+@entry("uint8[:], int64[:], int64[:], int64[:], out int64[:], out int64[:] -> bool")
 def locate(data, bounds, rows, steps, counts, places):
     """Find keys in blocks: of pair p the key ``steps[p]`` above the first one of block ``rows[p]`` (-1: none).
 
@@ -184,7 +184,7 @@ def locate(data, bounds, rows, steps, counts, places):
     return True
 
 
-@njit(cache=True, nogil=True)
+@entry("uint8[:], int64[:] -> int64")
 def first_damaged(data, bounds):
     """Return the first block that is not sound, -1 if all are."""
     for row in range(len(bounds) - 1):
@@ -193,7 +193,7 @@ def first_damaged(data, bounds):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@entry("uint8[:], int64[:], int64[:], int64[:], out int64[:] -> bool")
 def gather(data, counts, places, starts, out):
     """Write the documents that ``locate`` found to ``out`` from ``starts[p]`` on. Returns False if damaged."""
     for p in range(len(counts)):
@@ -207,7 +207,7 @@ def gather(data, counts, places, starts, out):
     return True
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], out int64[:], out int64[:] -> None")
 def find_lists(postings, keys, counts, places):
     """Find keys (int64) in sorted postings: ``counts[p]`` of key p, the first at ``places[p]``."""
     for p in range(len(keys)):
@@ -218,7 +218,7 @@ def find_lists(postings, keys, counts, places):
         counts[p] = end - places[p]
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], int64[:], out int64[:] -> None")
 def copy_lists(postings, counts, places, starts, out):
     """Write the documents that ``find_lists`` found to ``out`` from ``starts[p]`` on."""
     for p in range(len(counts)):
@@ -226,7 +226,7 @@ def copy_lists(postings, counts, places, starts, out):
             out[starts[p] + k] = np.int64(postings[places[p] + k] & _LOW)
 
 
-@njit(cache=True, nogil=True)
+@entry("out int64[:], int64[:] -> None")
 def sort_lists(documents, offsets):
     """Sort each list ``documents[offsets[k]:offsets[k + 1]]`` in place; most are already sorted."""
     for k in range(len(offsets) - 1):
@@ -237,7 +237,7 @@ def sort_lists(documents, offsets):
                 break
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:], int64, out int64[:], out int64[:] -> int64")
 def tally(documents, least, seen, out):
     """Count the occurrences of each document in ``seen``; return the number of documents written to ``out``.
 

@@ -7,7 +7,7 @@ and one of B: a row ends before both.
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.sorting import first_at_least
 
 LETTER, UPPER, GOES_ON, SPACE, STOP, CLOSE, FULL_STOP, FULL_CLOSE, LINE, WORD = (1 << k for k in range(10))
@@ -19,7 +19,7 @@ RETURN, FEED = 1 << 10, 1 << 11
 _ABBREVIATED = 3
 
 
-@njit(cache=True, nogil=True)
+@entry("uint16[:] -> int64[:]")
 def line_ends(classes):
     """Return int64: the end of each line, after its line break; ``classes`` uint16 belong to the characters."""
     ends, size = np.empty(classes.size, np.int64), 0
@@ -33,7 +33,7 @@ def line_ends(classes):
     return ends[:size]
 
 
-@njit(cache=True, nogil=True)
+@entry("uint16[:] -> int64[:]")
 def sentence_ends(classes):
     """Return int64: the end of each sentence, after its stops, brackets and white space.
 
@@ -66,7 +66,7 @@ def sentence_ends(classes):
     return ends[:size]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _begins(classes, at):
     """Return whether the characters before ``at`` let a stop end a sentence."""
     if at > 0 and classes[at - 1] & CLOSE:
@@ -74,7 +74,7 @@ def _begins(classes, at):
     return at > 1 and classes[at - 1] & LETTER != 0 and classes[at - 2] & LETTER != 0
 
 
-@njit(cache=True, nogil=True)
+@part
 def _abbreviation(classes, at):
     """Return whether a word of at most three letters, the first one a capital, precedes ``at``."""
     begin = at
@@ -92,7 +92,7 @@ EQUAL_ROW, CHANGED_ROW, ONLY_A, ONLY_B, MOVED_A, MOVED_B, CHARACTERS_ROW = range
 _LINE = 2
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:, :], (int64[:], int64[:]), (int64[:], int64[:]), (int8[:], int8[:]), int64 -> int64[:, :]")
 def cut_rows(runs, edges, begins, kinds, first):
     """Return the row ends: int64[k, 2], (unit of A, unit of B), at breaks of both texts.
 
@@ -122,7 +122,7 @@ def cut_rows(runs, edges, begins, kinds, first):
     return cuts[:size]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _cut(i, j, kinds, cuts, size):
     """Add one cut if both texts have a break there and it is not the last one again; return the number of cuts."""
     if kinds[0][i] == 0 or kinds[1][j] == 0 or (size > 0 and cuts[size - 1, 0] == i and cuts[size - 1, 1] == j):
@@ -131,7 +131,7 @@ def _cut(i, j, kinds, cuts, size):
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _cut_between(edges, begins, stretch, kinds, first, cuts, size):
     """Cut a stretch without equal text, from (unit of A, unit of B) to (unit of A, unit of B)."""
     i, j = stretch[0]
@@ -149,7 +149,7 @@ def _cut_between(edges, begins, stretch, kinds, first, cuts, size):
     return size
 
 
-@njit(cache=True, nogil=True)
+@part
 def _block(edges, begins, begin, end):
     """Return the block of a side that begins at a unit: its end, and whether moved text begins in it."""
     if begin >= end:
@@ -160,7 +160,7 @@ def _block(edges, begins, begin, end):
     return stop, moved
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:, :], int64[:, :], int64[:], int64[:] -> (int8[:], int64[:, :], int32[:], bool[:], int64[:])")
 def pieces_of(spans, marked, cuts, places):
     """Return the pieces of one text from cut to cut: (kinds, spans, matches, opens, first).
 
@@ -202,7 +202,7 @@ def pieces_of(spans, marked, cuts, places):
     return kinds[:size], chars[:size], matches[:size], opens[:size], first
 
 
-@njit(cache=True, nogil=True)
+@entry("int8[:], int64[:], int8[:], int64[:] -> int8[:]")
 def row_kinds(kinds_a, first_a, kinds_b, first_b):
     """Return int8[rows]: the kind of each row, from its pieces' kinds, [first[k], first[k + 1]) of each text."""
     rows = np.empty(first_a.size - 1, np.int8)

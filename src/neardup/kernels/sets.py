@@ -15,13 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.bits import bit_count
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry
+from neardup.kernels.compiler import part as inner
+from neardup.kernels.declarations import record
 from neardup.kernels.formulas import CONTAINMENT, DICE, HELD, LARGER, RESEMBLANCE
 from neardup.kernels.sorting import first_within, sort_distinct
 
 ANY_SIZE = np.int64(1) << np.int64(62)
 
 
+@record
 class Criterion(NamedTuple):
     """The pairs to find: those whose ``measure`` is at least ``numerator / denominator``.
 
@@ -57,17 +60,17 @@ def whole(shared: Any, size: Any, other: Any, formula: int) -> Any:
     return size if formula == CONTAINMENT else np.minimum(size, other)
 
 
-part_of = njit(cache=True, nogil=True, inline="always")(part)
-whole_of = njit(cache=True, nogil=True, inline="always")(whole)
+part_of = inner(part, inline=True)
+whole_of = inner(whole, inline=True)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner(inline=True)
 def _either_whole(shared, size, other, formula):
     """Return the denominator seen from the smaller set, whose direction is the greater one."""
     return whole_of(shared, min(size, other), max(size, other), formula)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner(inline=True)
 def least_shared(size_a, size_b, criterion):
     """Return the smallest |A∩B|, an integer, with which a pair of the given sizes meets the criterion.
 
@@ -80,7 +83,7 @@ def least_shared(size_a, size_b, criterion):
     return (p * disjoint + each - 1) // each
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner(inline=True)
 def smallest_partner(size, criterion):
     """Return the smallest size of a set, at least 1, that meets the criterion with a set of ``size``: of a subset.
 
@@ -93,7 +96,7 @@ def smallest_partner(size, criterion):
     return max((p * empty + each - 1) // each, 1)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner(inline=True)
 def fewest_shared(size, criterion):
     """Return the fewest elements that a set of ``size`` shares with any partner: all of its smallest one.
 
@@ -104,7 +107,7 @@ def fewest_shared(size, criterion):
     return smallest_partner(size, criterion)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner(inline=True)
 def largest_partner(size, common, criterion):
     """Return the greatest size of such a partner if it can share at most ``common`` elements; 0 without any.
 
@@ -120,7 +123,7 @@ def largest_partner(size, common, criterion):
     return start + (most - p * least) // (p * rise) if rise > 0 else ANY_SIZE
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64, int64, int64, int64, int64 -> int64")
 def shared_at_least(hashes, begin_a, end_a, begin_b, end_b, least):
     """Return |A∩B| of two sorted distinct runs of ``hashes`` (uint64), or −1 once it must be below ``least``."""
     shared = 0
@@ -140,7 +143,7 @@ def shared_at_least(hashes, begin_a, end_a, begin_b, end_b, least):
     return shared if shared >= least else -1
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], int64[:], Criterion, out int64[:] -> None")
 def verify_pairs(hashes, offsets, sets_a, sets_b, criterion, shared):
     """Fill ``shared`` (int64[n]) with |A∩B| of each pair of sets, or −1 if it does not meet the criterion.
 
@@ -153,7 +156,7 @@ def verify_pairs(hashes, offsets, sets_a, sets_b, criterion, shared):
         shared[k] = shared_at_least(hashes, begin_a, end_a, begin_b, end_b, least)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], int64[:], int64[:], out uint64[:], out int64[:] -> int64")
 def residues(hashes, offsets, members, firsts, bases, out, counts):
     """Write the hashes of each member of a group outside its base that are in no set of the base.
 
@@ -186,7 +189,7 @@ def residues(hashes, offsets, members, firsts, bases, out, counts):
     return used
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _missing(hashes, start, stop, held, size, out, used):
     """Append to ``out`` what of ``hashes[start:stop]`` is not in ``held[:size]``, both ascending.
 
@@ -217,7 +220,7 @@ _MOST_FOLDS = 4
 """Sets whose word counts differ by more than this factor are not compared: folding costs more than it saves."""
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:] -> int64[:]")
 def parity_words(sizes):
     """Return int64[n + 1]: the first word of each set; a power of two of words, two bits or more per element."""
     begin = np.zeros(sizes.size + 1, np.int64)
@@ -229,7 +232,7 @@ def parity_words(sizes):
     return begin
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], int64[:], out uint64[:] -> None")
 def fill_parities(hashes, starts, sizes, begin, words):
     """Fill ``words`` (uint64, zeros) with the parities of sets, from ``begin[x]`` on (``parity_words``)."""
     for x in range(starts.size):
@@ -239,7 +242,7 @@ def fill_parities(hashes, starts, sizes, begin, words):
             words[begin[x] + (bit >> 6)] ^= _ONE << np.uint64(bit & _63)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner(inline=True)
 def differ_in_more(words, begin, x, y, most):
     """Return True if more than ``most`` elements must be in only one of sets x and y; False settles nothing."""
     at_x, at_y = begin[x], begin[y]

@@ -8,7 +8,7 @@ every position; hashes used for counts have the kⱼ of a key (text/hashing.py).
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 
 _33 = np.uint64(33)
 _MIX_A, _MIX_B = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
@@ -16,7 +16,7 @@ _GOLD = np.uint64(0x9E3779B97F4A7C15)
 _STREAM_A, _STREAM_B = np.uint64(0x8EBC6AF09C88C6E3), np.uint64(0x589965CC75374CC3)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def mix64(value):
     """MurmurHash3's 64-bit finaliser: a bijection in which every input bit moves every output bit."""
     value ^= value >> _33
@@ -27,7 +27,7 @@ def mix64(value):
     return value
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64, int64, uint64[:], out uint64[:] -> int64")
 def shingle_hashes(tokens, n_tokens, length, factors, out):
     """Write the hash of every shingle of ``tokens[:n_tokens]`` to ``out``; return the number.
 
@@ -62,7 +62,7 @@ def shingle_hashes(tokens, n_tokens, length, factors, out):
     return n
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64 -> (uint64, uint64)")
 def stream_key(tokens, n_tokens):
     """Return the 128-bit key (two uint64) of a sequence of published token hashes; it is published, too.
 
@@ -91,7 +91,7 @@ def stream_key(tokens, n_tokens):
     return high, low
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], out uint64[:] -> None")
 def mix_all(values, out):
     """``out[i]`` = mix64 of ``values[i]`` (uint64): spreads ids that count up or share their low bits."""
     for i in range(values.size):

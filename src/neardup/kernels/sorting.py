@@ -1,16 +1,15 @@
 """Sorting of 64-bit keys, places in ascending arrays, and arrays that grow.
 
 Groups of equal keys and sorted sets are those of well-mixed hashes. ``np.searchsorted``, ``sum`` and the like are
-Python functions of Numba: a process that loads a kernel with one of them imports Numba's library of array
-functions, and SciPy if it is there, for a quarter of a second.
+Python functions of Numba, which the build would compile into each entry that uses one.
 """
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 
 
-@njit(cache=True, nogil=True)
+@part
 def sink(values, begin, root, n):
     """Sink ``values[begin + root]`` to its place in the heap of n values from ``begin`` on."""
     value = values[begin + root]
@@ -25,7 +24,7 @@ def sink(values, begin, root, n):
     values[begin + root] = value
 
 
-@njit(cache=True, nogil=True)
+@part
 def heap_sort(values, begin, end):
     """Sort ``values[begin:end]`` in place, in n·log n for any values."""
     n = end - begin
@@ -41,7 +40,7 @@ _RADIX = 1 << _DIGIT
 _MASK = np.uint64(_RADIX - 1)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64 -> int32[:]")
 def sorted_by_key(keys, passes):
     """Return the int32 order that sorts ``keys`` (uint64) by their top ``11 · passes`` bits, stable (LSD radix).
 
@@ -68,7 +67,7 @@ def sorted_by_key(keys, passes):
     return order
 
 
-@njit(cache=True, nogil=True)
+@part
 def equal_runs(keys, order, top_bits):
     """Return the runs of two or more equal keys in ``order``: (starts, sizes), int64; repairs ``order``.
 
@@ -105,7 +104,7 @@ def equal_runs(keys, order, top_bits):
     return starts[:found], sizes[:found]
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:] -> (int32[:], int64[:], int64[:])")
 def equal_groups(keys):
     """Return the runs of two or more equal ``keys`` (uint64, well mixed): (order int32, starts, sizes int64).
 
@@ -121,7 +120,7 @@ def equal_groups(keys):
     return order, starts, sizes
 
 
-@njit(cache=True, nogil=True)
+@entry("out uint64[:], out uint64[:], int64, int64 -> uint64[:]")
 def sort_by_bits(keys, scratch, low, high):
     """Return ``keys`` (uint64) sorted by bits [low, high), stable; ``scratch`` (as long) may hold the result."""
     counts = np.empty(_RADIX + 1, np.int64)
@@ -142,14 +141,14 @@ def sort_by_bits(keys, scratch, low, high):
     return keys
 
 
-@njit(cache=True, nogil=True)
+@part
 def copy_into(target, at, source, n):
     """``target[at:at + n] = source[:n]``; as a loop, because a slice costs seconds of compilation."""
     for i in range(n):
         target[at + i] = source[i]
 
 
-@njit(cache=True, nogil=True)
+@entry("out uint64[:], int64, out uint64[:] -> int64")
 def sort_distinct(hashes, n, scratch):
     """Sort ``hashes[:n]`` (uint64) in place and drop repeats; return the number of distinct values.
 
@@ -193,7 +192,7 @@ def sort_distinct(hashes, n, scratch):
     return distinct
 
 
-@njit(cache=True, nogil=True)
+@part
 def first_at_least(values, least):
     """Return the first place in ``values`` (ascending) whose value is at least ``least``; their number if none is.
 
@@ -204,7 +203,7 @@ def first_at_least(values, least):
     return first_within(values, 0, values.size, least)
 
 
-@njit(cache=True, nogil=True)
+@part
 def first_within(values, begin, end, least):
     """Return the first place in ``values[begin:end]`` (ascending) with a value from ``least`` on; or ``end``."""
     while begin < end:
@@ -216,7 +215,7 @@ def first_within(values, begin, end, least):
     return begin
 
 
-@njit(cache=True, nogil=True)
+@part
 def room(scratch, needed):
     """Return ``scratch`` itself, or a larger array if it has fewer than ``needed`` elements."""
     if scratch.size >= needed:
@@ -224,7 +223,7 @@ def room(scratch, needed):
     return np.empty(needed + needed // 2, scratch.dtype)
 
 
-@njit(cache=True, nogil=True)
+@part
 def with_more_rows(rows):
     """Return a copy of ``rows`` (two-dimensional) with room for as many again."""
     more = np.empty((2 * rows.shape[0], rows.shape[1]), rows.dtype)
@@ -234,7 +233,7 @@ def with_more_rows(rows):
     return more
 
 
-@njit(cache=True, nogil=True)
+@part
 def append(out, used, values, n):
     """Append ``values[:n]`` to the ``used`` elements of ``out``, or of a larger copy of it; return the array."""
     if used + n > out.size:

@@ -1,19 +1,23 @@
 """The text that removed documents take with them: the columns of the table of groups, and the totals."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import counted, number, percent, printable
-from neardup.group.decisions import Decisions
 from neardup.io.attachments import lost_unread, stored
 from neardup.run.account import Lost, LostMost, RunAccount
 from neardup.run.records import MemberLost
 from neardup.tables import Int64s
+
+if TYPE_CHECKING:
+    from neardup.group.decisions import Decisions
 
 COLUMNS = {
     "shingles": pa.int64(),
@@ -113,7 +117,7 @@ class LostText:
     unread: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, lost: Lost) -> "LostText":
+    def of(cls, lost: Lost) -> LostText:
         """The totals of an account."""
         return cls(lost.removed, lost.losing, lost.unknown, lost.shingles, lost.lost, lost.identical, lost.unread)
 

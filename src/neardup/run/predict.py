@@ -60,9 +60,6 @@ _WITH_PARTNERS = {"word": 0.3, "char": 1.0}
 _CANDIDATES = 0.25
 """The share of the shingles that are in documents of proposed pairs."""
 
-_SIMHASH = 60_000_000
-"""Bytes of the kernels and tables of a SimHash search."""
-
 
 @dataclass(frozen=True)
 class Amounts:
@@ -73,10 +70,10 @@ class Amounts:
     shingles: int
 
 
-def process_bytes(amounts: Amounts, work: Work, *, by_simhash: bool = False) -> int:
+def process_bytes(amounts: Amounts, work: Work) -> int:
     """Bytes that do not depend on the number of documents: the process, and its chunks in flight."""
     chunks = CHUNK * (worker_count(work.threads) + 2)
-    return PROCESS + min(chunks, round(_CHUNK_TIMES * amounts.bytes)) + _SIMHASH * by_simhash
+    return PROCESS + min(chunks, round(_CHUNK_TIMES * amounts.bytes))
 
 
 def memory_bytes(amounts: Amounts, settings: Settings, choice: Choice | None) -> int:
@@ -90,7 +87,7 @@ def memory_bytes(amounts: Amounts, settings: Settings, choice: Choice | None) ->
     else:
         signatures = 0 if settings.search.limit is not None else 4 * settings.sketch.slots * documents
         searching += max(signatures, _of_candidates(amounts, settings.search))
-    process = process_bytes(amounts, settings.work, by_simhash=settings.by_simhash)
+    process = process_bytes(amounts, settings.work)
     return process + max(A_DOCUMENT * documents, searching)
 
 
@@ -346,7 +343,7 @@ def predict(
         disk=disk,
         seconds=WHOLE * spent * text * scale / (later or text or 1) + crowds.seconds,
         limit=limit,
-        process=process_bytes(amounts, settings.work, by_simhash=settings.by_simhash),
+        process=process_bytes(amounts, settings.work),
         a_pair=0 if limit is None else A_PAIR,
         crowds=crowds,
     )

@@ -174,7 +174,6 @@ def _add_state(app: FastAPI, executor: Executor) -> None:
         """Report whether the service accepts requests, and its file is at its place or its shards answer."""
         if not executor.ready:
             raise stopping()
-        executor.require_warmed()
         await executor.require_store(partial=partial)
         return answer({"status": "ready"})
 

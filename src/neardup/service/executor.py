@@ -25,7 +25,7 @@ from neardup.io.place import DatabaseURL, Place
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
 from neardup.service.requests import Arriving, OnDuplicate, parsed
-from neardup.web.limits import CODES, Limits, RefusedError, internal, overloaded, stopping, timeout
+from neardup.web.limits import CODES, Limits, RefusedError, internal, stopping, timeout
 from neardup.web.monitoring import Metrics
 from neardup.web.server import Job, Turn, Workers
 
@@ -63,8 +63,7 @@ class Executor:
         self._workers = Workers(threads, patience)
         # a separate thread: a comparison stops only between its steps, and must not delay reads
         self._comparing = Workers(1)
-        self.warmed, self.closed = threading.Event(), False
-        self.warmed.set()
+        self.closed = False
         self.metrics.watch("read", lambda: self._workers.waiting)
         self.metrics.watch("compare", lambda: self._comparing.waiting)
 
@@ -87,17 +86,6 @@ class Executor:
     def has_parts(self) -> bool:
         """Whether the metadata names the parts beside the text of each document that has some."""
         return self.collection.settings.has_parts
-
-    def require_warmed(self) -> None:
-        """Raise RefusedError while the service still compiles after its start."""
-        if not self.warmed.is_set():
-            raise overloaded("The service is starting and still compiles")
-
-    async def _warmed(self, deadline: Deadline) -> None:
-        """Wait until the kernels are compiled, at most until the deadline."""
-        while not self.warmed.is_set() and not deadline.passed:
-            await asyncio.sleep(_STEP)
-        self.require_warmed()
 
     async def require_store(self, *, partial: bool) -> None:
         """Raise RefusedError if the collection cannot be used; ``partial`` is for shards."""
@@ -158,7 +146,6 @@ class Executor:
         return await self._run(self._workers, work, deadline or self._deadline())
 
     async def _run(self, workers: Workers, work: Callable[[], T], deadline: Deadline) -> T:
-        await self._warmed(deadline)
         try:
             return await workers.run(work, deadline)
         except errors.NeardupError as error:
@@ -210,7 +197,6 @@ class Executor:
     async def write(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
         """Return the result of work that changes the collection, when the change is on the disk."""
         deadline = deadline or self._deadline()
-        await self._warmed(deadline)
         try:
             result = await self._writer.run(work, deadline)
         except errors.LimitError as error:

@@ -127,7 +127,6 @@ class Front(Executor):
     async def write(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
         """Return the result of work that changes shards, when the changes are on their disks."""
         deadline = deadline or self._deadline()
-        await self._warmed(deadline)
         try:
             return await self._workers.run(work, deadline, to_its_end=True)
         except NeardupError as error:

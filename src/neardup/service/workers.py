@@ -37,7 +37,7 @@ from neardup.io.place import Place
 from neardup.io.writers.scratch import scratch_folder
 from neardup.runtime import Deadline
 from neardup.service.executor import file_identity
-from neardup.service.server import LOADING, serve
+from neardup.service.server import serve
 from neardup.web import monitoring
 from neardup.web.limits import Limits
 from neardup.web.middleware import Tokens
@@ -66,8 +66,7 @@ YIELDS = 100
 class WorkerSettings:
     """What a worker needs: the collection, the identity of its file, and the descriptor of the socket.
 
-    ``folder`` has the counts, and temporary files of the workers. ``restarted``: the kernels are loaded before the
-    first request.
+    ``folder`` has the counts, and temporary files of the workers.
     """
 
     path: Place
@@ -79,7 +78,6 @@ class WorkerSettings:
     listening: int
     folder: Path
     number: int = 0
-    restarted: bool = False
 
 
 def serve_in_workers(
@@ -191,7 +189,7 @@ class Supervisor:
         self._end = Deadline(None)
         (part.folder / _COUNTS).write_bytes(bytes(4 * count))
         self._connections = shared_counts(part.folder)
-        self._patience = 2 * part.limits.stop_seconds + LOADING + 5
+        self._patience = 2 * part.limits.stop_seconds + 5
 
     def run(self) -> bool:
         """Return, after a signal, whether every worker ended in time. Raises OutputError if one cannot start."""
@@ -224,7 +222,7 @@ class Supervisor:
             start_new_session=True,
         )
         worker.process, worker.begin, worker.accepts, worker.silence = process, monotonic(), False, 0.0
-        part = replace(self._part, number=worker.number, restarted=self._announced)
+        part = replace(self._part, number=worker.number)
         assert process.stdin is not None
         try:
             process.stdin.write(pickle.dumps(part))
@@ -326,16 +324,7 @@ def _serve(part: WorkerSettings) -> bool:
     if file_identity(part.path) != part.identity:
         raise OutputError("Another file has the name of the collection")
     listening = EvenListener(part.listening, shared_counts(part.folder), part.number)
-    # the workers share what has to be compiled
-    return serve(
-        collection,
-        part.tokens,
-        part.limits,
-        listening,
-        _accepting,
-        warm_first=part.restarted,
-        helpers=False,
-    )
+    return serve(collection, part.tokens, part.limits, listening, _accepting)
 
 
 def _accepting(_: str) -> None:

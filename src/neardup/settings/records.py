@@ -175,8 +175,8 @@ class SimHashing:
         return f"Hamming distance at most {self.distance} of {self.bits}-bit SimHash, features {self.features}"
 
 
-PROCESS = 245_000_000
-"""Bytes of a process that has read nothing: interpreter, libraries and compiled kernels (measured on Linux)."""
+PROCESS = 130_000_000
+"""Bytes of a process that has read nothing: interpreter and libraries (measured on Linux: 127 to 135 MB)."""
 
 CHUNK = 36_000_000
 """Bytes of a chunk of 8 MB in flight: the bytes themselves, the columns, the tokens (measured: 32 to 39 MB)."""
@@ -198,7 +198,7 @@ def room_of(limit: int) -> int:
     """The bytes of a limit that are left for documents and pairs.
 
     >>> room_of(2_000_000_000), room_of(1_000_000)
-    (1647000000, 50000)
+    (1762000000, 50000)
     """
     return max(limit - PROCESS - _CHUNKS * CHUNK, limit // _LEAST_SHARE)
 
@@ -264,7 +264,7 @@ class SearchSettings:
     memory: float = rules.setting(
         0.0,
         rules.memory_size(0.001, 1_000_000),
-        "Memory of the whole process, which takes 350MB itself; the rest goes to files beside the output. An "
+        "Memory of the whole process, which takes 240MB itself; the rest goes to files beside the output. An "
         "exact join may take .6 of the rest, at 16 bytes a shingle. 0: no limit but 1GB for that join.",
         panel=rules.WORK,
         metavar="SIZE",

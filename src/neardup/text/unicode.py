@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from neardup.errors import SettingError
+from neardup.kernels.declarations import Int64s, Uint16s, Uint32s, record
 from neardup.kernels.text import tokens as token_kernel
 from neardup.kernels.text import unicode as unicode_kernel
 
@@ -27,6 +28,7 @@ UNICODE_VERSION = "15.0.0"
 TABLE_FILE = Path(__file__).with_name(f"unicode-{UNICODE_VERSION}.npz")
 
 
+@record
 class UnicodeTables(NamedTuple):
     """The properties of all code points, as arrays passed to the kernels in one argument.
 
@@ -38,12 +40,12 @@ class UnicodeTables(NamedTuple):
     none; Hangul syllables are decomposed by arithmetic, The Unicode Standard, section 3.12).
     """
 
-    block_of: NDArray[np.uint16]  # [8704] number of the block
-    blocks: NDArray[np.uint32]  # [128 * distinct blocks]
-    pool: NDArray[np.uint32]  # code points
-    decompositions: NDArray[np.uint32]  # code points
-    pair_keys: NDArray[np.int64]  # first << 21 | second of a canonical composition; 0 = empty slot
-    pair_values: NDArray[np.uint32]  # the composite of the same slot
+    block_of: Uint16s  # [8704] number of the block
+    blocks: Uint32s  # [128 * distinct blocks]
+    pool: Uint32s  # code points
+    decompositions: Uint32s  # code points
+    pair_keys: Int64s  # first << 21 | second of a canonical composition; 0 = empty slot
+    pair_values: Uint32s  # the composite of the same slot
 
 
 @cache

@@ -217,7 +217,7 @@ def hostile() -> dict[str, tuple[list[int], list[int]]]:
 @pytest.mark.parametrize("name", hostile())
 def test_no_repetition_blows_up(name: str) -> None:
     a, b = hostile()[name]
-    for part in (50, None):  # the first compiles
+    for part in (50, None):  # the first loads, or compiles
         begin = time.process_time()
         pair = matching.pair_of(ids(a[:part]), ids(b[:part]))
         found = matching.literal(pair)

@@ -15,7 +15,7 @@ BANDS = [(1,), (4,), (1, 1), (2, 1), (2, 2), (1, 1, 1), (3, 2, 2), (4, 4, 3), (1
 
 
 def missed(pairs: list[tuple[int, int]], bands: tuple[int, ...]) -> list[float]:
-    shared, union = np.array(pairs, np.int64).T
+    shared, union = np.ascontiguousarray(np.array(pairs, np.int64).T)
     out = np.empty(len(pairs))
     no_band_agrees(shared, union, none_whole(np.array(bands)), out)
     return out.tolist()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import part
 from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBLANCE
 from neardup.kernels.sets import (
     ANY_SIZE,
@@ -61,7 +61,7 @@ VALUES = {
 }
 
 
-@njit
+@part
 def _bounds(size, other, common, asked):
     least, smallest = least_shared(size, other, asked), smallest_partner(size, asked)
     return least, smallest, largest_partner(size, common, asked), fewest_shared(size, asked)

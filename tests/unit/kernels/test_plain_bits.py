@@ -8,40 +8,39 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import config
 
 from neardup.kernels import bits, plain_bits
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import INTERPRETED, part
 from support.strategies import words64
 
-pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="compares with the compiled operations")
+pytestmark = pytest.mark.skipif(INTERPRETED, reason="compares with the compiled operations")
 BELOW_PRIME = st.integers(0, plain_bits.PRIME61 - 1) | st.just(plain_bits.PRIME61 - 1)
 FOLDED = st.integers(0, (1 << 61) + 3)
 BELOW_60 = st.integers(0, (1 << 60) - 1)
 
 
-@njit
+@part
 def of_bytes(data, index):  # type: ignore[no-untyped-def]
     masks = bits.word_mask(data, index), bits.low_line_mask(data, index), bits.high_mask(data, index)
     return bits.load64(data, index), *masks, bits.white_mask(data, index), bits.odd_mask(data, index)
 
 
-@njit
+@part
 def of_products(a, b):  # type: ignore[no-untyped-def]
     return bits.fold128(a, b), bits.high_half(a, b), bits.trailing_zeros(a), bits.bit_count(a)
 
 
-@njit
+@part
 def product61(a, b):  # type: ignore[no-untyped-def]
     return bits.multiply61(a, b)
 
 
-@njit
+@part
 def polynomial61(value, powers, a, b, c, d):  # type: ignore[no-untyped-def]
     return bits.four_steps61(value, powers, a, b, c, d)
 
 
-@njit
+@part
 def counted_bits(counts, words, index):  # type: ignore[no-untyped-def]
     bits.add_bits(counts, words, index)
 

@@ -23,7 +23,7 @@ from neardup.service.executor import Executor
 from neardup.web import server
 from neardup.web.limits import Limits
 from neardup.web.middleware import Tokens
-from support.made_service import LOCAL, once_warm
+from support.made_service import LOCAL
 
 TEXT = " ".join(f"word{number}" for number in range(40))
 SECONDS = 0.6
@@ -65,7 +65,6 @@ class Network:
 @pytest.fixture
 def network(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Network]:
     collection = Collection(tmp_path / "mail.neardup")
-    once_warm(collection)
     ids = [f"d{number}" for number in range(50)]
     collection.put_prepared(collection.prepare(ids, [TEXT] * 50, [{}] * 50))
     executor = Executor(collection, Limits.of(threads=1, seconds=getattr(request, "param", SECONDS)))

@@ -15,7 +15,6 @@ from neardup.errors import OutputError
 from neardup.runtime import Deadline
 from neardup.service import endpoints
 from neardup.service.executor import MOST_TOGETHER, Writer
-from neardup.service.server import warm
 from neardup.web.limits import RefusedError, timeout
 from neardup.web.server import Turn, Workers
 from support.made_service import Service, serving
@@ -333,29 +332,3 @@ def test_large_answers_are_written_by_the_threads_that_read(
         assert service(*request).status == 200
     assert len(writers) == len(reading)
     assert threading.current_thread() not in writers
-
-
-def test_warming_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Collection(tmp_path / "mail.neardup") as collection, Collection(tmp_path / "mail.neardup") as other:
-        removed: list[int] = []
-        whole = Collection.remove
-
-        def remove(each: Collection, ids: Any) -> int:
-            removed.append(whole(each, ids))
-            return removed[-1]
-
-        monkeypatch.setattr(Collection, "remove", remove)
-        before = collection.info()
-        warm(collection)
-        assert removed == [3], "so far it wrote"
-        assert collection.info() == before
-        assert collection.check() == []
-        assert collection.groups().groups == collection.changes() == ()
-        with Collection(tmp_path / "mail.neardup", readonly=True) as reader:
-            warm(reader)
-        assert removed == [3, 3], "in a file of its own"
-        with other.store.writing():
-            warm(collection)
-        assert removed == [3, 3, 3], "it waits for nobody who writes"
-        assert collection.add(["a text"]).added == 1
-        assert list(collection) == ["#1"]

@@ -182,17 +182,6 @@ class LookOptions:
     json: bool = general.JSON.field()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class WarmOptions:
-    """Compile the kernels of the commands, once on this machine, so that no command has to wait for them.
-
-    Without --all only those of the usual commands. Uses all processors. The compiled code is kept in the
-    folder NEARDUP_CACHE_DIR, else in the cache folder of the user.
-    """
-
-    every: bool = option("--all", False, "Also compile the kernels of rare options.")
-
-
 # ruff: noqa: RUF009  the calls return fields
 
 

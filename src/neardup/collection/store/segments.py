@@ -126,7 +126,8 @@ class _Located(NamedTuple):
 
     def of(self, chosen: Int64s) -> "_Located":
         """The same for some of the hashes."""
-        return self._replace(counts=self.counts[:, chosen], places=self.places[:, chosen])
+        counts, places = (np.ascontiguousarray(table[:, chosen]) for table in (self.counts, self.places))
+        return self._replace(counts=counts, places=places)
 
 
 _HELD = 1 << 23
@@ -375,7 +376,7 @@ class Segments:
         data, postings, counts, places = located
         # key by key, and for each key the segments in their order
         ends = np.cumsum(counts.T.ravel())
-        starts = ends.reshape(counts.T.shape).T - counts
+        starts = np.ascontiguousarray(ends.reshape(counts.T.shape).T - counts)
         documents = np.empty(int(counts.sum()), np.int64)
         unread = [k for k, known in enumerate(postings) if known is None]
         in_blocks = (table[unread].ravel() for table in (counts, places, starts))

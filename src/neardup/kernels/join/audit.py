@@ -5,16 +5,18 @@ that it checks. Shingles in many drawn documents are only deferred: if a documen
 pair, they are counted only for the drawn documents that it has already met.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
+from neardup.kernels.declarations import Int32s, Int64s, Uint64s, record
 from neardup.kernels.join.prefix_index import more_rows
 from neardup.kernels.sets import least_shared
 from neardup.kernels.sorting import first_at_least, first_within
 
 
+@record
 class DrawnDocuments(NamedTuple):
     """The drawn documents, numbered by size, and for each of their shingles the documents that contain it.
 
@@ -22,20 +24,20 @@ class DrawnDocuments(NamedTuple):
     hash begins with the bits of c are ``keys[cells[c]:cells[c + 1]]``; the number of such cells is a power of two.
     """
 
-    keys: Any  # uint64[shingles], ascending
-    first: Any  # int64[shingles + 1]
-    members: Any  # int32[entries]
-    cells: Any  # int64[cells + 1]
-    sizes: Any  # int64[drawn], ascending
+    keys: Uint64s  # uint64[shingles], ascending
+    first: Int64s  # int64[shingles + 1]
+    members: Int32s  # int32[entries]
+    cells: Int64s  # int64[cells + 1]
+    sizes: Int64s  # int64[drawn], ascending
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def is_pair(shared, size_a, size_b, criterion):
     """Return whether two sets with ``shared`` elements in common are a pair: the one criterion of this module."""
     return shared >= least_shared(size_a, size_b, criterion)
 
 
-@njit(cache=True, nogil=True)
+@part
 def sizes_that_fit(sizes, size, criterion):
     """Return (low, high): ``sizes[low:high]`` (ascending) are the possible partners of a set of ``size``.
 
@@ -60,7 +62,7 @@ def sizes_that_fit(sizes, size, criterion):
     return low, last
 
 
-@njit(cache=True, nogil=True)
+@part
 def _place(keys, cells, value, shift):
     """Return the number of a shingle among the keys, or −1."""
     cell = np.int64(value >> shift)
@@ -71,7 +73,7 @@ def _place(keys, cells, value, shift):
     return np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _count_lists(drawn, lists, n_lists, span, state):
     """Count the members within ``span`` = (low, high) of some lists; ``state`` = (counts, touched, its length).
 
@@ -92,7 +94,7 @@ def _count_lists(drawn, lists, n_lists, span, state):
     return n_touched
 
 
-@njit(cache=True, nogil=True)
+@part
 def _count_on(drawn, lists, n_lists, s):
     """Return the number of lists that contain a drawn document."""
     members, first, count = drawn.members, drawn.first, 0
@@ -103,7 +105,7 @@ def _count_on(drawn, lists, n_lists, s):
     return count
 
 
-@njit(cache=True, nogil=True)
+@part
 def _met(hashes, begin, end, drawn, criterion, often, scratch):
     """Count the elements a set shares with each drawn document that could be its partner; return how many it met.
 
@@ -141,7 +143,7 @@ def _met(hashes, begin, end, drawn, criterion, often, scratch):
     return n
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64, DrawnDocuments, Criterion, int64, int64 -> (int64[:, :], int64)")
 def partners(hashes, offsets, begin, drawn, criterion, enough, often):
     """Return the pairs of sets from ``begin`` on with drawn ones: int64[m, 3] of (set, drawn number, |A∩B|).
 
@@ -174,7 +176,7 @@ def partners(hashes, offsets, begin, drawn, criterion, enough, often):
     return found[:used], d
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64[:], int32[:], int64[:], out int32[:, :] -> None")
 def count_all(elements, offsets, holders, begin, shared):
     """Add to ``shared`` (int32[n, n], both triangles) the elements that sets a and b have in common.
 

@@ -15,11 +15,12 @@ no prefix.
 If no shingle repeats, that is ⌈t·N / w⌉; one that occurs r times covers at most w·r tokens.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
+from neardup.kernels.declarations import Int64s, record
 from neardup.kernels.join.prefix_index import may_pair, one_side
 from neardup.kernels.match.chunks import INFORMATION, mark_redundant
 from neardup.kernels.names import name_keys
@@ -30,15 +31,16 @@ from neardup.kernels.sorting import equal_groups, heap_sort
 _MORE_THAN_ALL = np.int64(1) << np.int64(61)
 
 
+@record
 class Requirements(NamedTuple):
     """The requirements of a document on its partners: see ``cover_prefixes``."""
 
-    sizes: Any  # int64[documents] tokens that count
-    largest: Any  # int64[documents] greatest size of a partner; 0: it has none of its size or above
-    least: Any  # int64[documents] least number of shingles shared with any partner
+    sizes: Int64s  # int64[documents] tokens that count
+    largest: Int64s  # int64[documents] greatest size of a partner; 0: it has none of its size or above
+    least: Int64s  # int64[documents] least number of shingles shared with any partner
 
 
-@njit(cache=True, nogil=True)
+@part
 def occurrences(names, n_names):
     """Return (at, following), both int32: the first place of each name, and the next of the same name or −1."""
     at, following = np.full(n_names, -1, np.int32), np.full(names.size, -1, np.int32)
@@ -48,7 +50,7 @@ def occurrences(names, n_names):
     return at, following
 
 
-@njit(cache=True, nogil=True)
+@part
 def cover_name(at, following, length, taken):
     """Set ``taken`` (bool per token) for all occurrences from place ``at`` on; return how many are newly set."""
     new, reach = np.int64(0), 0
@@ -61,7 +63,7 @@ def cover_name(at, following, length, taken):
     return new
 
 
-@njit(cache=True, nogil=True)
+@part
 def covers(at, following, length, fresh):
     """Return how many tokens all occurrences from ``at`` on cover; ``fresh[i]`` (int64) tokens before i count."""
     count, reach = np.int64(0), np.int64(0)
@@ -72,7 +74,7 @@ def covers(at, following, length, fresh):
     return count
 
 
-@njit(cache=True, nogil=True)
+@part
 def frequent_first(hashes, at, repeats):
     """Return the names of shingles that others also have, from frequent to rare: by (class, hash), descending."""
     mask = np.uint64(repeats.size - 1)
@@ -99,7 +101,7 @@ def frequent_first(hashes, at, repeats):
     return order
 
 
-@njit(cache=True, nogil=True)
+@part
 def fewest_that_cover(need, order, at, following, length, taken):
     """Return how few of the names in ``order`` can cover ``need`` tokens; ``taken`` tokens do not count."""
     fresh = np.zeros(taken.size + 1, np.int64)
@@ -116,7 +118,7 @@ def fewest_that_cover(need, order, at, following, length, taken):
     return count
 
 
-@njit(cache=True, nogil=True)
+@part
 def cover_prefix(tokens, repeats, counting, criterion, factors):
     """Return (prefix uint64, size, tokens that can be common, least) of a document; no prefix without a partner.
 
@@ -156,7 +158,7 @@ def cover_prefix(tokens, repeats, counting, criterion, factors):
     return prefix, size, covered, least
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], uint8[:], Counting, Criterion, uint64[:] -> (uint64[:], int32[:], Requirements)")
 def cover_prefixes(tokens, offsets, repeats, counting, criterion, factors):
     """Return (entries uint64, owner int32, Requirements) of ``tokens[offsets[d]:offsets[d + 1]]`` (uint64).
 
@@ -181,7 +183,7 @@ def cover_prefixes(tokens, offsets, repeats, counting, criterion, factors):
     return entries[:used], owner[:used], asked
 
 
-@njit(cache=True, nogil=True)
+@entry("PrefixIndex, (int64, int64), out int64[:], int64, int64 -> (int64[:, :], int64)")
 def meeting_pairs(index, span, seen, reference, enough):
     """Return the pairs (x, y), x in ``span`` = (first, until) and y after it, that share enough shingles.
 

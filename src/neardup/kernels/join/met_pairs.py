@@ -11,12 +11,13 @@ counted, nor can they make those of other sets less unique. Sets are sorted, so 
 the filter of a range stays in the cache of a processor, unlike one of all hashes.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from neardup.kernels.bits import bit_count
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
+from neardup.kernels.declarations import Int32s, Int64s, Uint8s, Uint64s, record
 from neardup.kernels.join.prefix_index import (
     FARTHEST,
     above,
@@ -41,6 +42,7 @@ _ONE, _6, _16, _63 = np.uint64(1), np.uint64(6), np.uint64(16), np.uint64(63)
 _AT_ONCE = 8
 
 
+@record
 class Searched(NamedTuple):
     """The documents that a search looks at, and their frequent shingles; without ``bits`` their sets are merged.
 
@@ -52,17 +54,17 @@ class Searched(NamedTuple):
     set the bits ``rest_bits[p]``.
     """
 
-    kind: Any  # uint8[hubs]
-    inside: Any  # int64: the documents that are not left out, ascending
-    others: Any  # int64: those of kind 0, ascending
-    place: Any  # int32[hubs] place in ``inside``; empty without bits
-    bits: Any  # uint64
-    rest_at: Any  # int64[inside + 1]
-    rest: Any  # uint64
-    rest_bits: Any  # uint64[inside]
+    kind: Uint8s  # uint8[hubs]
+    inside: Int64s  # int64: the documents that are not left out, ascending
+    others: Int64s  # int64: those of kind 0, ascending
+    place: Int32s  # int32[hubs] place in ``inside``; empty without bits
+    bits: Uint64s  # uint64
+    rest_at: Int64s  # int64[inside + 1]
+    rest: Uint64s  # uint64
+    rest_bits: Uint64s  # uint64[inside]
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], uint64[:], uint8[:], out uint64[:, :], out int64[:] -> None")
 def fill_frequent(hashes, starts, sizes, frequent, repeats, bits, counts):
     """Set the bits of each set in ``bits`` (uint64[sets, words]), and fill ``counts`` (int64[sets]) of its rest.
 
@@ -82,7 +84,7 @@ def fill_frequent(hashes, starts, sizes, frequent, repeats, bits, counts):
         counts[x] = rest
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], uint64[:], uint8[:], int64[:], out uint64[:], out uint64[:] -> None")
 def fill_rest(hashes, starts, sizes, frequent, repeats, rest_at, rest, rest_bits):
     """Fill ``rest`` (uint64) of each set from ``rest_at[x]`` on, and ``rest_bits`` (uint64[sets], zeros)."""
     mask = np.uint64(repeats.size - 1)
@@ -99,7 +101,7 @@ def fill_rest(hashes, starts, sizes, frequent, repeats, rest_at, rest, rest_bits
                 at += 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def shared_bits(bits, p, q, words):
     """Return how many frequent shingles documents p and q share; each has this many ``words`` of ``bits``."""
     shared, at_p, at_q = np.int64(0), p * words, q * words
@@ -112,13 +114,13 @@ def shared_bits(bits, p, q, words):
     return shared
 
 
-@njit(cache=True, nogil=True)
+@part
 def shared_rest(rest, spans, least):
     """Return |A∩B| of two runs of ``rest`` in ``spans`` = (begin and end of A, of B), or −1 if below ``least``."""
     return shared_at_least(rest, spans[0], spans[1], spans[2], spans[3], max(least, 0))
 
 
-@njit(cache=True, nogil=True)
+@part
 def shared_inside(hubs, criterion, searched, x, y):
     """Return |x∩y| of two documents inside the search, or −1 if the pair does not meet the criterion.
 
@@ -138,7 +140,7 @@ def shared_inside(hubs, criterion, searched, x, y):
     return shared + more if more >= 0 else np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _next_met(hubs, criterion, x, span, searched, seen, reference):
     """Return the first place in ``span`` = (first, until, step) whose unseen member may pair with x; or until.
 
@@ -169,13 +171,13 @@ def _next_met(hubs, criterion, x, span, searched, seen, reference):
     return until
 
 
-@njit(cache=True, nogil=True)
+@part
 def row_of(searched, x):
     """Return the documents (int64, ascending) that x passes in a sweep."""
     return searched.others if searched.kind[x] == 1 else searched.inside
 
 
-@njit(cache=True, nogil=True)
+@part
 def _next_swept(hubs, criterion, x, span, searched, reference):
     """Return (place, |x∩y|) of the first partner of x in ``span`` = (first, until, step) of its row, or until.
 
@@ -220,7 +222,7 @@ def _next_swept(hubs, criterion, x, span, searched, reference):
     return until, np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def first_above(hubs, inside, size):
     """Return the first place in ``inside`` (ascending hub numbers) of a size above ``size``, or its length."""
     low, high = 0, inside.size
@@ -233,7 +235,7 @@ def first_above(hubs, inside, size):
     return low
 
 
-@njit(cache=True, nogil=True)
+@part
 def _lists_pass_more(hubs, x, smallest, most):
     """Return whether the lists of x hold more than ``most`` places to pass on the way to its partners.
 
@@ -261,7 +263,7 @@ def _lists_pass_more(hubs, x, smallest, most):
     return False
 
 
-@njit(cache=True, nogil=True)
+@part
 def _smaller_partners(hubs, criterion, x, searched, seen, reference, limit):
     """Return how many smaller hub documents x pairs with; counting stops above ``limit``."""
     row, count = row_of(searched, x), 0
@@ -291,7 +293,7 @@ def _smaller_partners(hubs, criterion, x, searched, seen, reference, limit):
     return count
 
 
-@njit(cache=True, nogil=True)
+@part
 def _entered(found, used, x, y, shared):
     """Enter the row x, y, |x∩y| at place ``used`` of ``found``; return the table, a larger one if it was full."""
     if used == found.shape[0]:
@@ -300,7 +302,7 @@ def _entered(found, used, x, y, shared):
     return found
 
 
-@njit(cache=True, nogil=True)
+@part
 def _larger_partners(hubs, criterion, x, searched, asked, found, used):
     """Enter the pairs of x with larger documents in ``found`` from ``used`` on; return (found, used).
 
@@ -334,7 +336,9 @@ def _larger_partners(hubs, criterion, x, searched, asked, found, used):
     return found, used
 
 
-@njit(cache=True, nogil=True)
+@entry(
+    "PrefixIndex, Criterion, (int64, int64), Searched, out int64[:], int64, int64, int64 -> (int64[:, :], int64)"
+)
 def met_pairs(hubs, criterion, span, searched, partners, limit, reference, enough):
     """Return verified pairs (x, y), x in ``span`` = (first, until) and y larger: int64[m, 3] of x, y, |x∩y|.
 
@@ -369,7 +373,7 @@ def met_pairs(hubs, criterion, span, searched, partners, limit, reference, enoug
 _SCALE = 1.0 / 2.0**64
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def _begin(hashes, start, size, low):
     """Return the first place of a sorted set from ``start`` on whose hash is at least ``low``.
 
@@ -383,20 +387,20 @@ def _begin(hashes, start, size, low):
     return at
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def _bits(value):
     """Return the two bits of a hash within a word of the filter: by its low end, as a range fixes its high end."""
     return (_ONE << (value & _63)) | (_ONE << ((value >> _6) & _63))
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:], Criterion, out int64[:] -> None")
 def fill_may_lack(sizes, criterion, out):
     """Fill ``out`` (int64) with the number of elements that sets of these sizes may lack in any partner."""
     for k in range(sizes.size):
         out[k] = sizes[k] - fewest_shared(sizes[k], criterion)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], int64[:], uint64[:], out uint64[:, :], out int32[:] -> None")
 def unique_in_range(hashes, starts, sizes, open_sets, span, seen, unique):
     """Fill ``unique[k]`` (int32): how many hashes of the set ``open_sets[k]`` in a range are in no other of these.
 

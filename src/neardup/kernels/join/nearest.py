@@ -7,11 +7,12 @@ that still may be are compared (Xiao, Wang, Lin and Shang 2009, "Top-k set simil
 "Efficient merging and filtering algorithms for approximate string searches"). At worst each list is read once.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
+from neardup.kernels.declarations import Int32s, Int64s, Uint64s, record
 from neardup.kernels.join.prefix_index import more_rows, related
 from neardup.kernels.sets import part_of, shared_at_least, whole_of
 
@@ -22,6 +23,7 @@ _MERGING = 2
 """Comparing two sets costs as much as this many entries of lists for each shingle."""
 
 
+@record
 class ShingleLists(NamedTuple):
     """Which old documents have the shingles of the new documents.
 
@@ -31,18 +33,18 @@ class ShingleLists(NamedTuple):
     and ``within`` as in ``PrefixIndex``, by document.
     """
 
-    hashes: Any  # uint64
-    offsets: Any  # int64[documents + 1]
+    hashes: Uint64s  # uint64
+    offsets: Int64s  # int64[documents + 1]
     old: int
-    first: Any  # int64[lists + 1]
-    members: Any  # int32
-    begin: Any  # int64[new + 1]
-    list_of: Any  # int32
-    across: Any  # uint64[documents], or empty
-    within: Any  # uint64[documents], or empty
+    first: Int64s  # int64[lists + 1]
+    members: Int32s  # int32
+    begin: Int64s  # int64[new + 1]
+    list_of: Int32s  # int32
+    across: Uint64s  # uint64[documents], or empty
+    within: Uint64s  # uint64[documents], or empty
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:] -> int32[:]")
 def slots_of(distinct):
     """Return int32[power of two]: the place of each of ``distinct`` hashes (uint64) by its low bits; else −1."""
     size = 16
@@ -57,7 +59,7 @@ def slots_of(distinct):
     return slots
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], uint64[:], int32[:], out int32[:] -> None")
 def numbers_of(hashes, distinct, slots, numbers):
     """Fill ``numbers`` (int32) with the place of each hash in ``distinct``, or −1; ``slots`` of ``slots_of``."""
     mask = np.uint64(slots.size - 1)
@@ -68,7 +70,7 @@ def numbers_of(hashes, distinct, slots, numbers):
         numbers[i] = slots[place]
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64[:], out int64[:], out int32[:] -> None")
 def fill_members(numbers, offsets, next_place, members):
     """Write each document into the lists of its shingles: ``numbers`` (int32), −1 for none.
 
@@ -81,13 +83,13 @@ def fill_members(numbers, offsets, next_place, members):
                 next_place[numbers[i]] += 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def _value(shared, size, other, formula):
     """Return the similarity of two sets; of containment that of the smaller one."""
     return part_of(shared, formula) / max(whole_of(shared, min(size, other), max(size, other), formula), 1)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def _enter(best, used, value):
     """Enter a value into the heap ``best[:used]`` of the greatest ones, the least first; return its size."""
     if used < best.size:
@@ -111,7 +113,7 @@ def _enter(best, used, value):
     return used
 
 
-@njit(cache=True, nogil=True)
+@part
 def _count(lists, x, best, least, formula, counts, met):
     """Count the shingles that old documents share with new document x, as far as it matters.
 
@@ -157,7 +159,7 @@ def _count(lists, x, best, least, formula, counts, met):
     return used, until - begin, bar
 
 
-@njit(cache=True, nogil=True)
+@entry("ShingleLists, (int64, int64), int64, float64, int64 -> int64[:, :]")
 def nearest(lists, span, top, least, formula):
     """Return the nearest old documents of the new documents in ``span``: int64[n, 3] (old, new, |A∩B|).
 

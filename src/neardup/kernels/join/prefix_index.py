@@ -8,11 +8,12 @@ prefix and can never meet. The order is (frequency class, hash); an error in a f
 pair. Documents are numbered by size, smallest first.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
+from neardup.kernels.declarations import Int32s, Int64s, Uint64s, record
 from neardup.kernels.sets import differ_in_more, fewest_shared, largest_partner, least_shared, shared_at_least
 
 FARTHEST = np.int32(2**31 - 1)
@@ -22,6 +23,7 @@ _TRIES = 64
 _ONE, _16, _52, _58, _63 = np.uint64(1), np.uint64(16), np.uint64(52), np.uint64(58), np.uint64(63)
 
 
+@record
 class PrefixIndex(NamedTuple):
     """The hub documents, numbered by size, and their prefix lists.
 
@@ -37,30 +39,30 @@ class PrefixIndex(NamedTuple):
     the prefix before this one. The parities of x (``sets.py``) are the words from ``parity_at[x]`` on.
     """
 
-    documents: Any  # int64[hubs] document number of each
-    local: Any  # int64[documents] number among the hubs, or −1
-    hashes: Any  # uint64
-    starts: Any  # int64[hubs]
-    ends: Any  # int64[hubs]
-    sizes: Any  # int64[hubs], ascending
-    begin: Any  # int64[hubs + 1]
-    probes: Any  # int64[hubs] end of the entries of its own prefix
-    list_of: Any  # int64[entries]
-    place: Any  # int64[entries]
-    members: Any  # int64[entries]
-    reach: Any  # int32[entries]
-    first: Any  # int64[lists + 1]
-    largest: Any  # int64[hubs]
-    least: Any  # int64[hubs]; empty in a join of sets
-    parities: Any  # uint64
-    parity_at: Any  # int64[hubs + 1]
-    across: Any  # uint64[hubs] documents with the same number are not a pair; empty: any two may be one
-    run_begin: Any  # int64[members] the run of members with the same number in a list that a place is in: its
-    run_end: Any  # int64[members] begin and end; both empty if ``across`` is
-    within: Any  # uint64[hubs] only documents with the same number are a pair, and share a list; empty: all are
+    documents: Int64s  # int64[hubs] document number of each
+    local: Int64s  # int64[documents] number among the hubs, or −1
+    hashes: Uint64s  # uint64
+    starts: Int64s  # int64[hubs]
+    ends: Int64s  # int64[hubs]
+    sizes: Int64s  # int64[hubs], ascending
+    begin: Int64s  # int64[hubs + 1]
+    probes: Int64s  # int64[hubs] end of the entries of its own prefix
+    list_of: Int64s  # int64[entries]
+    place: Int64s  # int64[entries]
+    members: Int64s  # int64[entries]
+    reach: Int32s  # int32[entries]
+    first: Int64s  # int64[lists + 1]
+    largest: Int64s  # int64[hubs]
+    least: Int64s  # int64[hubs]; empty in a join of sets
+    parities: Uint64s  # uint64
+    parity_at: Int64s  # int64[hubs + 1]
+    across: Uint64s  # uint64[hubs] documents with the same number are not a pair; empty: any two may be one
+    run_begin: Int64s  # int64[members] the run of members with the same number in a list that a place is in: its
+    run_end: Int64s  # int64[members] begin and end; both empty if ``across`` is
+    within: Uint64s  # uint64[hubs] only those of the same number are a pair, and share a list; empty: all are
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], out uint64[:], out uint8[:], int64, int64 -> None")
 def count_repeats(hashes, starts, sizes, seen, repeats, part, parts):
     """Count the repetitions of each hash in ``repeats`` (uint8 or uint16[power of two], saturating).
 
@@ -88,7 +90,7 @@ def count_repeats(hashes, starts, sizes, seen, repeats, part, parts):
             seen[at] |= bits
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], uint8[:], Criterion -> (uint64[:], int32[:], int64[:])")
 def rare_prefixes(hashes, starts, sizes, repeats, criterion):
     """Return the prefix of each document without its unique shingles: (hashes uint64, owner int32, largest int64).
 
@@ -134,7 +136,7 @@ def rare_prefixes(hashes, starts, sizes, repeats, criterion):
     return entries, owner, largest
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int32[:], int64[:], uint8[:], Criterion, out int32[:] -> None")
 def fill_reach(entries, owner, sizes, repeats, criterion, reach):
     """Fill ``reach`` (int32[entries]): the largest possible partner of the owner that lacks all shingles before.
 
@@ -164,7 +166,7 @@ def fill_reach(entries, owner, sizes, repeats, criterion, reach):
         begin = end
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], out uint64[:] -> None")
 def mark_entries(entries, marked):
     """Set the bits of the ``entries`` (uint64) in ``marked`` (uint64[power of two], one bit per hash)."""
     words = np.uint64(marked.size - 1)
@@ -172,7 +174,7 @@ def mark_entries(entries, marked):
         marked[(value >> _16) & words] |= _ONE << (value >> _58)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], uint64[:], int32[:], uint64[:] -> (uint64[:], int32[:], bool[:])")
 def marked_shingles(hashes, starts, sizes, entries, owner, marked):
     """Return all shingles whose bits are set in ``marked``: (hashes uint64, owner int32, in_prefix bool).
 
@@ -199,7 +201,7 @@ def marked_shingles(hashes, starts, sizes, entries, owner, marked):
     return found, of, in_prefix
 
 
-@njit(cache=True, nogil=True)
+@part
 def more_rows(rows, used):
     """Return a table of twice the rows with the first ``used`` of ``rows`` (int64[·, 3])."""
     larger = np.empty((2 * used + 16, 3), np.int64)
@@ -208,13 +210,13 @@ def more_rows(rows, used):
     return larger
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def one_side(across, x, y):
     """Return whether x and y are on one side."""
     return across.size > 0 and across[x] == across[y]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def related(across, within, documents, reference, x, y):
     """Return whether x and y may be a pair, if they are similar: the one rule of all searches.
 
@@ -229,27 +231,27 @@ def related(across, within, documents, reference, x, y):
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def restricted(across, within, documents, reference, x):
     """Return whether x may be unrelated to some documents: a loop over many asks this once before ``related``."""
     return across.size > 0 or within.size > 0 or documents[x] < reference
 
 
-@njit(cache=True, nogil=True)
+@part
 def may_pair(hubs, x, y, reference):
     """Return True if x and y are related, and their sizes and unique shingles leave room for a pair."""
     fit = hubs.sizes[y] <= hubs.largest[x] and hubs.sizes[x] <= hubs.largest[y]
     return fit and related(hubs.across, hubs.within, hubs.documents, reference, x, y)
 
 
-@njit(cache=True, nogil=True)
+@part
 def farthest(hubs, at, x):
     """Return the greatest size of a partner that document x, at place ``at`` of ``members``, meets here first."""
     reach = hubs.reach[at]
     return hubs.largest[x] if reach == FARTHEST else min(hubs.largest[x], np.int64(reach))
 
 
-@njit(cache=True, nogil=True)
+@part
 def shared_of(hubs, criterion, x, y):
     """Return |x∩y|, or −1 if the pair does not meet the criterion, or x and y are not related."""
     if not related(hubs.across, hubs.within, hubs.documents, 0, x, y):
@@ -262,7 +264,7 @@ def shared_of(hubs, criterion, x, y):
     return shared_at_least(hubs.hashes, begin_x, end_x, begin_y, end_y, least)
 
 
-@njit(cache=True, nogil=True)
+@part
 def above(hubs, low, high, size):
     """Return the first place in ``members[low:high]``, part of one list, of a size above ``size``; or high."""
     while low < high:
@@ -274,7 +276,7 @@ def above(hubs, low, high, size):
     return low
 
 
-@njit(cache=True, nogil=True)
+@part
 def _has_partner(hubs, k, i):
     """Return whether member i of list k can pair with another member; True if a few tries do not settle it."""
     x = hubs.members[i]
@@ -293,7 +295,7 @@ def _has_partner(hubs, k, i):
     return False
 
 
-@njit(cache=True, nogil=True)
+@entry("PrefixIndex -> bool[:]")
 def with_partners(hubs):
     """Return bool[hubs]: False if no member of any list leaves room for a pair with the document.
 
@@ -308,7 +310,7 @@ def with_partners(hubs):
     return alive
 
 
-@njit(cache=True, nogil=True)
+@entry("PrefixIndex, int64 -> int64")
 def count_lookups(hubs, limit):
     """Return how many partners ``met_pairs`` would examine, at most ``limit`` of each list for each document."""
     lookups = np.int64(0)

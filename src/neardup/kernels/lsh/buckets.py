@@ -3,7 +3,7 @@
 import numpy as np
 
 from neardup.kernels.bits import fold128
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64
 from neardup.kernels.sorting import heap_sort
 
@@ -12,7 +12,7 @@ _LONE = np.uint64(0x9E3779B97F4A7C15)
 _32 = np.uint64(32)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def _folded(key, signatures, i, first, behind, seed):
     """Return ``key`` with the slots first … behind − 1 of ``signatures[i]`` folded in."""
     for slot in range(first, behind):
@@ -20,7 +20,7 @@ def _folded(key, signatures, i, first, behind, seed):
     return key
 
 
-@njit(cache=True, nogil=True)
+@entry("uint32[:, :], int64, int64, int64, out uint64[:] -> None")
 def band_keys(signatures, first, rows, band, out):
     """``out[i]`` = 64-bit key of the slots first … first + rows − 1 of ``signatures[i]``, and of the band."""
     seed = mix64(_KEY_A + np.uint64(band))
@@ -28,7 +28,7 @@ def band_keys(signatures, first, rows, band, out):
         out[i] = mix64(_folded(seed, signatures, i, first, first + rows, seed))
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64[:], int64[:], int64, int64, out bool[:] -> (uint64[:], int64, int64)")
 def bucket_pairs(order, starts, sizes, limit, reference, hub):
     """Return all pairs in buckets of at most ``limit`` members; mark the members of larger buckets in ``hub``.
 
@@ -59,7 +59,12 @@ def bucket_pairs(order, starts, sizes, limit, reference, hub):
     return pairs[:n], hubs, largest
 
 
-@njit(cache=True, nogil=True)
+@entry(
+    "uint64[:, :], int64, (bool, uint64), out uint64[:, :] -> None",
+    "uint32[:, :], int64, (bool, uint64), out uint64[:, :] -> None",
+    "uint16[:, :], int64, (bool, uint64), out uint64[:, :] -> None",
+    "uint8[:, :], int64, (bool, uint64), out uint64[:, :] -> None",
+)
 def wrapped_keys(signatures, rows, empty, keys):
     """``keys[b, i]`` = 64-bit key of slots b·rows … b·rows + rows − 1 of ``signatures[i]``, and of the band.
 
@@ -83,7 +88,7 @@ def wrapped_keys(signatures, rows, empty, keys):
             keys[band, i] = mix64(_folded(key, signatures, i, 0, first + rows - behind, seed))
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64[:], int64[:], int64, out int32[:, :, :] -> int64")
 def enter_buckets(order, starts, sizes, band, places):
     """``places[i, band]`` = start and end in ``order`` of the bucket of document i; untouched if it is alone.
 
@@ -99,7 +104,7 @@ def enter_buckets(order, starts, sizes, band, places):
     return others
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:, :, :], int64, int64 -> int64[:]")
 def bucket_mates(places, first, behind):
     """Return the number of other members in the buckets of each document ``first`` … ``behind`` − 1: int64."""
     counts = np.zeros(behind - first, np.int64)
@@ -109,7 +114,7 @@ def bucket_mates(places, first, behind):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@part
 def _met_before(places, i, j, band):
     """Return whether documents i and j share a bucket of a band before ``band``."""
     for earlier in range(band):
@@ -119,7 +124,12 @@ def _met_before(places, i, j, band):
     return False
 
 
-@njit(cache=True, nogil=True)
+@entry(
+    "uint64[:, :], int32[:, :], int32[:, :, :], int64, int64, (int64, bool) -> (int32[:, :], int64[:])",
+    "uint32[:, :], int32[:, :], int32[:, :, :], int64, int64, (int64, bool) -> (int32[:, :], int64[:])",
+    "uint16[:, :], int32[:, :], int32[:, :, :], int64, int64, (int64, bool) -> (int32[:, :], int64[:])",
+    "uint8[:, :], int32[:, :], int32[:, :, :], int64, int64, (int64, bool) -> (int32[:, :], int64[:])",
+)
 def neighbours(signatures, members, places, first, behind, rule):
     """Return candidates of documents ``first`` … ``behind`` − 1: (found int32[m, 2], ends int64[behind − first]).
 

@@ -9,13 +9,13 @@ comparison, because every pair is checked for agreement in the mask.
 import numpy as np
 
 from neardup.kernels.bits import bit_count
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64
 
 _48 = np.uint64(48)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], uint64[:], uint64[:], out uint64[:] -> None")
 def prefix_keys(low, high, mask, out):
     """``out[i]`` = uint64 key of the bits of fingerprint i that are in ``mask`` (uint64[2])."""
     if high.size == 0:
@@ -26,7 +26,7 @@ def prefix_keys(low, high, mask, out):
         out[i] = mix64(mix64(low[i] & mask[0]) + (high[i] & mask[1]))
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:] -> int64")
 def pairs_alike(keys):
     """Return the number of pairs (int64) whose keys share the top 16 bits: an upper bound for equal keys."""
     counts = np.zeros(1 << 16, np.int64)
@@ -38,7 +38,7 @@ def pairs_alike(keys):
     return total
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:] -> uint64")
 def varying(words):
     """Return uint64: the bits in which not all of ``words`` agree."""
     found = np.uint64(0)
@@ -47,7 +47,7 @@ def varying(words):
     return found
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], uint64 -> int32[:]")
 def run_ends(keys, shift):
     """Return the end of each run of sorted ``keys`` (uint64) that agree above ``shift`` bits: int32[runs]."""
     ends = np.empty(keys.size, np.int32)
@@ -59,7 +59,7 @@ def run_ends(keys, shift):
     return ends[:n]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _some_near(low, high, probe, begin, end, distance):
     """Return whether a fingerprint among begin … end − 1 is within the distance of ``probe`` (low, high).
 
@@ -75,7 +75,7 @@ def _some_near(low, high, probe, begin, end, distance):
     return near > 0
 
 
-@njit(cache=True, nogil=True)
+@part
 def _is_first(low, high, agree, earlier):
     """Return whether the differing bits (low, high) avoid ``agree`` (uint64[2]) and hit each ``earlier`` mask."""
     if (low & agree[0]) | (high & agree[1]) != 0:
@@ -86,7 +86,7 @@ def _is_first(low, high, agree, earlier):
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def _longer(found):
     """Return the arrays of ``found`` (a, b, distances) with twice the room."""
     a, b, apart = found
@@ -97,7 +97,10 @@ def _longer(found):
     return more_a, more_b, more_apart
 
 
-@njit(cache=True, nogil=True)
+@entry(
+    "uint64[:], uint64[:], int32[:], uint64[:, :], int64, (int64, int64) -> (int32[:], int32[:], "
+    "uint8[:], bool[:])"
+)
 def near_in_runs(low, high, ends, masks, distance, limits):
     """Return the pairs within the distance inside the runs that end at ``ends`` (int32[runs]).
 
@@ -138,7 +141,10 @@ def near_in_runs(low, high, ends, masks, distance, limits):
     return found[0][:n], found[1][:n], found[2][:n], crowded
 
 
-@njit(cache=True, nogil=True)
+@entry(
+    "uint64[:], uint64[:], (uint64[:, :], int32[:, :], int32[:, :], uint64), uint64[:, :], int64"
+    " -> (int32[:], int32[:], uint8[:])"
+)
 def near_queries(low, high, tables, queries, distance):
     """Return the pairs within the distance, each once: (query int32, fingerprint int32, distances uint8).
 

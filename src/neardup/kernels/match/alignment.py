@@ -3,12 +3,12 @@
 import numpy as np
 
 from neardup.kernels.bits import bit_count
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 
 _ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:, :], int64 -> bool[:]")
 def heaviest_chain(tiles, n):
     """Return bool[k], True for the tiles of a heaviest chain that is in the same order in both documents.
 
@@ -44,7 +44,7 @@ def heaviest_chain(tiles, n):
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@part
 def _rows(a, b, kind):
     """Return the table of rows, one bit per cell: uint64[len(a) + 1, words].
 
@@ -85,13 +85,13 @@ def _rows(a, b, kind):
     return rows
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def _grows(row, bit):
     """Whether the bit of a row is 0."""
     return (row[bit >> 6] >> np.uint64(bit & 63)) & _ONE == 0
 
 
-@njit(cache=True, nogil=True)
+@part
 def _rest(row, bits):
     """Return the number of 0 bits among the lowest ``bits`` bits of a row."""
     count = np.int64(bits)
@@ -102,7 +102,7 @@ def _rest(row, bits):
     return count
 
 
-@njit(cache=True, nogil=True)
+@part
 def runs_in_order(a, b, kind, runs):
     """Write a longest common subsequence of ``a`` and ``b`` (int32 names) to ``runs``; return the number of runs.
 
@@ -139,7 +139,7 @@ def runs_in_order(a, b, kind, runs):
     return r
 
 
-@njit(cache=True, nogil=True)
+@part
 def telling_runs(runs, m, n):
     """Return bool[r], False for the runs that are shorter than the edits on both sides of them.
 
@@ -170,7 +170,7 @@ def telling_runs(runs, m, n):
     return kept
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64, int64, int64[:, :], int64[:, :], (int64, int64) -> (int64[:, :], bool)")
 def words_between(tokens, m, n_names, moved, spine, limits):
     """Return runs of equal words between tiles: (int64[r, 3] start in A, start in B, length; whether complete).
 
@@ -201,7 +201,7 @@ def words_between(tokens, m, n_names, moved, spine, limits):
     return found[:size], whole
 
 
-@njit(cache=True, nogil=True)
+@part
 def _free(free, begin, end):
     """Return the free places of [begin, end), int64."""
     places, size = np.empty(end - begin, np.int64), 0
@@ -211,7 +211,7 @@ def _free(free, begin, end):
     return places[:size]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _place(runs, kept, at_a, at_b, found, size):
     """Write the kept runs to ``found``, in places of the documents, cut where they contain moved text."""
     for r in range(runs.shape[0]):
@@ -227,7 +227,7 @@ def _place(runs, kept, at_a, at_b, found, size):
     return size
 
 
-@njit(cache=True, nogil=True)
+@part
 def _stretch(a, b, kind, limits):
     """Return the runs int64[r, 3] of equal tokens of two stretches, the cells used, and whether all parts fit."""
     found = np.empty((min(a.size, b.size), 3), np.int64)
@@ -257,7 +257,7 @@ def _stretch(a, b, kind, limits):
     return found[:size], spent, whole
 
 
-@njit(cache=True, nogil=True)
+@part
 def _anchors(a, b, kind):
     """Return the longest sequence, in the same order in both, of tokens that occur once in each: int64[k, 3].
 

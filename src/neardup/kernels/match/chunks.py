@@ -5,11 +5,12 @@ the other one. It is linear in the number of tokens. Text repeated inside a docu
 the other document contains it; in the literal match (``tiling.py``) each token is matched once.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
+from neardup.kernels.declarations import Uint64, record
 from neardup.kernels.match.lcs import chain_length, common_in_order
 from neardup.kernels.match.tiling import matchable, tile
 from neardup.kernels.names import count_names, cover, name_keys, name_windows
@@ -19,6 +20,7 @@ from neardup.kernels.sorting import heap_sort
 LITERAL, INFORMATION, IN_ORDER = 0, 1, 2
 
 
+@record
 class Counting(NamedTuple):
     """How common text is counted: chunks of ``length`` tokens or more, LITERAL or by INFORMATION, or IN_ORDER."""
 
@@ -26,7 +28,7 @@ class Counting(NamedTuple):
     matching: int
 
 
-@njit(cache=True, nogil=True)
+@part
 def mark_redundant(names, begin, end, length, n_names, redundant):
     """Set ``redundant[i - begin]`` for tokens in a window that repeats an earlier one of the same document.
 
@@ -45,7 +47,7 @@ def mark_redundant(names, begin, end, length, n_names, redundant):
             reach = i + length
 
 
-@njit(cache=True, nogil=True)
+@part
 def count_new(redundant, covered):
     """Return (tokens that are not redundant, tokens that are also covered), both int64."""
     new = matched = np.int64(0)
@@ -60,6 +62,7 @@ MEASURED = 9
 """The number of columns of ``count_chunks``."""
 
 
+@record
 class WorkLimits(NamedTuple):
     """The work limits for one pair: common runs held at a time, and words of 64 tokens processed for an LCS.
 
@@ -68,10 +71,10 @@ class WorkLimits(NamedTuple):
 
     runs: int
     steps: int
-    salt: Any
+    salt: Uint64
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], (int64, int64), (int64, int64) -> bool")
 def stands_first(keys, ends_a, ends_b):
     """Return whether A comes first, by length, then by content: the order does not depend on the caller.
 
@@ -87,7 +90,7 @@ def stands_first(keys, ends_a, ends_b):
     return True
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], (int64, int64), (int64, int64) -> (int32[:], int64)")
 def name_tokens(keys, ends_a, ends_b):
     """Return the names (int32) of the tokens of two stretches of ``keys``, A before B, and their number."""
     m, n = ends_a[1] - ends_a[0], ends_b[1] - ends_b[0]
@@ -100,7 +103,7 @@ def name_tokens(keys, ends_a, ends_b):
     return tokens, name_keys(both, m + n, tokens)
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64, uint64 -> (int32[:], int64)")
 def window_names(tokens, length, salt):
     """Return (names int32, their number) of all windows over both documents; (empty, 0) without any window."""
     if tokens.size < length:
@@ -109,7 +112,7 @@ def window_names(tokens, length, salt):
     return names, name_windows(tokens, length, salt, np.empty(tokens.size, np.uint64), names)
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64 -> bool")
 def same(tokens, m):
     """Return whether the m tokens of A equal the tokens of B behind them, one by one."""
     if tokens.size != 2 * m:
@@ -120,7 +123,7 @@ def same(tokens, m):
     return True
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64, int64, int32[:], int64 -> (bool[:], bool[:])")
 def cover_both(tokens, m, length, names, n_names):
     """Return (covered A, covered B), bool per token: whether some window over it occurs in the other document.
 
@@ -138,7 +141,7 @@ def cover_both(tokens, m, length, names, n_names):
     return covered_a, covered_b
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64, int64, int32[:], int64 -> (bool[:], bool[:])")
 def redundant_both(tokens, m, length, names, n_names):
     """Return (redundant A, redundant B), bool per token: whether some window over it repeats an earlier one."""
     n = tokens.size - m
@@ -148,7 +151,7 @@ def redundant_both(tokens, m, length, names, n_names):
     return redundant_a, redundant_b
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64, int64, int32[:], int64, (bool[:], bool[:]), WorkLimits -> (int64[:, :], bool)")
 def tile_both(tokens, m, length, names, n_names, covered, limits):
     """Return the tiles (int64[k, 3], capped); a document shorter than a tile matches only an equal document."""
     n = tokens.size - m
@@ -159,7 +162,7 @@ def tile_both(tokens, m, length, names, n_names, covered, limits):
     return tiles[: 1 if m > 0 and same(tokens, m) else 0], False
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], int64[:], int64, WorkLimits, out int64[:, :] -> None")
 def count_chunks(keys, offsets, first, second, length, limits, out):
     """Fill ``out`` (int64[pairs, MEASURED]) for the pairs (first[k], second[k]) of documents (int64).
 
@@ -193,7 +196,7 @@ def count_chunks(keys, offsets, first, second, length, limits, out):
         row[5 + b], row[7 + b] = count_new(redundant_b, covered_b)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _by_place(tiles):
     """Return the tiles by their place in A, which no two share."""
     order = np.empty(tiles.shape[0], np.int64)
@@ -207,7 +210,7 @@ def _by_place(tiles):
     return ordered
 
 
-@njit(cache=True, nogil=True)
+@part
 def _in_order(tokens, m, length, least, limits):
     """Return (common tokens in order, capped); if capped, the heaviest chain of tiles replaces a smaller count."""
     common, capped = common_in_order(tokens, m, least, limits.steps)
@@ -220,7 +223,7 @@ def _in_order(tokens, m, length, least, limits):
     return common, capped
 
 
-@njit(cache=True, nogil=True)
+@part
 def _common_text(tokens, m, n_tokens, counting, criterion, limits):
     """Return (C, size of A, size of B, capped) of two documents in one array; C is −1 below the criterion."""
     n, length = tokens.size - m, counting.length
@@ -245,7 +248,7 @@ def _common_text(tokens, m, n_tokens, counting, criterion, limits):
     return common if common >= least else np.int64(-1), np.int64(m), np.int64(n), capped
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], uint64[:], int64[:, :], Counting, Criterion, WorkLimits -> int64[:, :]")
 def common_text(keys, offsets, ranks, pairs, counting, criterion, limits):
     """Return the common text of ``pairs`` (int64[n, 2]) of documents: int64[n, 4] of C, size A, size B, capped.
 

@@ -9,7 +9,7 @@ For two similar documents only a band along the diagonal is computed.
 import numpy as np
 
 from neardup.kernels.bits import bit_count
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.sorting import first_within
 
 _ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -17,7 +17,7 @@ _WORDS = 4
 _STRIP = 64 * _WORDS
 
 
-@njit(cache=True, nogil=True)
+@part
 def reduce_pair(tokens, m):
     """Remove the tokens that cannot change the result: (equal tokens at the two ends, rest of A, rest of B).
 
@@ -59,7 +59,7 @@ def reduce_pair(tokens, m):
     return begin + end, a[:size_a], b[:size_b]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def _step(v, mask, carry):
     """Advance one word of V: (word, carry into it) → (new word, carry out of it)."""
     u = v & mask
@@ -69,7 +69,7 @@ def _step(v, mask, carry):
     return total_in | (v & ~mask), over | np.uint64(total_in < total)
 
 
-@njit(cache=True, nogil=True)
+@part
 def banded_length(a, b, before, after, least):
     """Return the length (int64) of the longest common subsequence with matches a[i] = b[j], −before ≤ j−i ≤ after.
 
@@ -112,7 +112,7 @@ def banded_length(a, b, before, after, least):
     return length
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64, int64, int64 -> (int64, bool)")
 def common_in_order(tokens, m, least, most_steps):
     """Return (length int64 of the longest common subsequence of A and B, capped).
 
@@ -144,7 +144,7 @@ def common_in_order(tokens, m, least, most_steps):
         distance *= 4
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:, :], int64 -> int64")
 def chain_length(tiles, n):
     """Return the tokens (int64) in the heaviest chain of tiles that is in the same order in both documents.
 
@@ -171,7 +171,7 @@ def chain_length(tiles, n):
     return heaviest
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], uint64[:], int64 -> (int64, int64, int64)")
 def longest_run(shingles, places, found, most):
     """Return (start in A, start in B, shingles) of the longest common run of shingles; (−1, −1, 0) without any.
 

@@ -6,7 +6,7 @@ text with marks that may combine is normalised first (``kernels.text.spans``). T
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.match.lcs import longest_run
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sorting import first_at_least
@@ -27,7 +27,7 @@ from neardup.kernels.text.unicode import (
 )
 
 
-@njit(cache=True, nogil=True)
+@part
 def _read_once(text, tables, written, edges, spans):
     """Write the tokens of code points like ``tokenise``, with their places; −1 if some may combine.
 
@@ -68,7 +68,7 @@ def _read_once(text, tables, written, edges, spans):
     return n + (state != NONE)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _read_normalised(text, tables):
     """Do the same for any code points: (written, edges, spans, number of tokens)."""
     points, begins, ends = normalise_with_origin(text, tables)
@@ -82,7 +82,7 @@ def _read_normalised(text, tables):
     return written, edges, spans, n
 
 
-@njit(cache=True, nogil=True)
+@part
 def located_tokens(text, tables, key):
     """Return (hashes uint64[n], places int64[n, 2]) of the tokens of code points (uint32), by a ``Key``.
 
@@ -106,7 +106,7 @@ def located_tokens(text, tables, key):
     return hashes, spans[:n]
 
 
-@njit(cache=True, nogil=True)
+@entry("uint32[:], int64[:], (uint64[:], int64[:], uint64[:]), UnicodeTables, Key, int64[:] -> int64[:, :]")
 def passages(texts, bounds, asked, tables, key, rule):
     """Return int64[n, 5]: the longest passage in common of each text with a document A.
 

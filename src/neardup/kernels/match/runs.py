@@ -6,11 +6,11 @@ at the same places of the first, so the state after a token is the longest run t
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64
 
 
-@njit(cache=True, nogil=True)
+@part
 def _cell_of(cells, state, token):
     """The cell of the step from ``state`` by ``token``, or the free cell where it belongs."""
     states, tokens = cells[0], cells[1]
@@ -21,7 +21,7 @@ def _cell_of(cells, state, token):
     return cell
 
 
-@njit(cache=True, nogil=True)
+@part
 def _step(cells, heads, state, token, target):
     """Set the step from ``state`` by ``token``."""
     states, tokens, targets, following = cells
@@ -33,7 +33,7 @@ def _step(cells, heads, state, token, target):
     targets[cell] = target
 
 
-@njit(cache=True, nogil=True)
+@part
 def automaton(tokens):
     """Return the suffix automaton of ``tokens`` (uint64[n]): (lengths, links, ends, cells).
 
@@ -86,7 +86,7 @@ def automaton(tokens):
     return lengths, links, ends, cells
 
 
-@njit(cache=True, nogil=True)
+@part
 def longest_run(first, second):
     """Return (begin in ``first``, begin in ``second``, tokens) of their longest common run; the earliest.
 
@@ -110,7 +110,7 @@ def longest_run(first, second):
     return best_first, best_second, best
 
 
-@njit(cache=True, nogil=True)
+@entry("(uint64[:], int64[:]), (uint64[:], int64[:]), int64[:, :] -> int64[:, :]")
 def longest_runs(first, second, pairs):
     """Return ``longest_run`` of each of ``pairs`` (int64[n, 2]) of texts: int64[n, 3].
 

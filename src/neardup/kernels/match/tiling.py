@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.bits import next_set, no_bits
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.names import name_pairs
 from neardup.kernels.sorting import copy_into
 
@@ -53,7 +53,7 @@ class FreePlaces(NamedTuple):
     marked_words: Any
 
 
-@njit(cache=True, nogil=True)
+@part
 def all_free(n):
     """Return ``FreePlaces`` in which the first n are free and none is marked."""
     free, marked = no_bits(n), no_bits(n)
@@ -61,7 +61,7 @@ def all_free(n):
     return FreePlaces(free[0], free[1], marked[0], marked[1])
 
 
-@njit(cache=True, nogil=True)
+@part
 def free_where(flags_a, flags_b):
     """Return the places of A, then of B (bool per place): free where the flag is set, in a tile elsewhere."""
     m, total = flags_a.size, flags_a.size + flags_b.size
@@ -77,13 +77,13 @@ def free_where(flags_a, flags_b):
     return places
 
 
-@njit(cache=True, nogil=True)
+@part
 def mark(places, begin, end):
     """Mark the places [begin, end) as no longer free."""
     _move(begin, end, (places.free, places.free_words), (places.marked, places.marked_words))
 
 
-@njit(cache=True, nogil=True)
+@part
 def _move(begin, end, source, target):
     """Clear the bits [begin, end) in ``source`` and set them in ``target``, each (bits, words)."""
     for word in range(begin >> 6, ((end - 1) >> 6) + 1):
@@ -100,13 +100,13 @@ def _move(begin, end, source, target):
         target[1][word >> 6] |= above
 
 
-@njit(cache=True, nogil=True)
+@part
 def next_free(places, at, end):
     """Return the first free place in [at, end), or end."""
     return next_set(places.free, places.free_words, at, end)
 
 
-@njit(cache=True, nogil=True)
+@part
 def next_marked(places, at, end):
     """Return the first place in [at, end) that is in a tile, or end."""
     return next_set(places.marked, places.marked_words, at, end)
@@ -115,13 +115,13 @@ def next_marked(places, at, end):
 _PLACE = np.uint64(0xFFFFFFFF)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def run_key(i, j):
     """Return the sort key, among runs of one length, of the run that begins at i of A and j of B."""
     return (np.uint64(abs(i - j)) << _32) | (np.uint64(i) << _ONE) | np.uint64(j > i)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def run_places(key):
     """Return (i, j) of a ``run_key``."""
     i = np.int64((key & _PLACE) >> _ONE)
@@ -129,7 +129,7 @@ def run_places(key):
     return i, (i + distance if key & _ONE else i - distance)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _counts(names, begin, end, n_names):
     """Return int64[n_names]: how often each name is among ``names[begin:end]``; −1 is not counted."""
     counts = np.zeros(n_names, np.int64)
@@ -139,7 +139,7 @@ def _counts(names, begin, end, n_names):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@part
 def equal_pairs(names, m, w, n_names):
     """Return the number (float) of pairs of equal windows of w tokens in A and B."""
     counts_a = _counts(names, 0, m - w + 1, n_names)
@@ -150,7 +150,7 @@ def equal_pairs(names, m, w, n_names):
     return pairs
 
 
-@njit(cache=True, nogil=True)
+@part
 def windows_left(names, m, w, places, out):
     """Write the names of the windows of w tokens, −1 where one is not free in ``places``, to ``out`` (int32)."""
     total = out.size
@@ -160,7 +160,7 @@ def windows_left(names, m, w, places, out):
             out[at] = names[at] if free else -1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _extent(names, w, i, j, most):
     """Return the length, from w to ``most``, of the common run of windows that are equal at places i and j."""
     length = w
@@ -177,7 +177,7 @@ def _extent(names, w, i, j, most):
     return low
 
 
-@njit(cache=True, nogil=True)
+@part
 def _by_name(names, m, last, n_names):
     """Return (first, places): the windows of B named k begin at ``places[first[k]:first[k + 1]]``, ascending."""
     first = np.zeros(n_names + 2, np.int32)
@@ -194,7 +194,7 @@ def _by_name(names, m, last, n_names):
     return first, places
 
 
-@njit(cache=True, nogil=True)
+@part
 def _nearest(places, begin, end, wanted, near):
     """Return the part [begin, end) of the ascending ``places`` with the ``near`` ones nearest to ``wanted``."""
     low, high = begin, end
@@ -213,7 +213,7 @@ def _nearest(places, begin, end, wanted, near):
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@part
 def common_runs(names, m, w, n_names, near, most):
     """Return the common runs of w tokens or more: (lengths int32, keys uint64, whether they are at most ``most``).
 
@@ -263,12 +263,12 @@ _ROUNDS = 4
 # The heap: the longest run first; among equal ones, the one with the smallest key.
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def _before(lengths, keys, a, b):
     return lengths[a] > lengths[b] or (lengths[a] == lengths[b] and keys[a] < keys[b])
 
 
-@njit(cache=True, nogil=True)
+@part
 def _sink(lengths, keys, size, at):
     """Sink entry ``at`` of a heap of ``size`` entries to its position."""
     while True:
@@ -284,7 +284,7 @@ def _sink(lengths, keys, size, at):
         at = child
 
 
-@njit(cache=True, nogil=True)
+@part
 def _rise(lengths, keys, at):
     """Raise entry ``at`` of a heap to its position."""
     while at > 0 and _before(lengths, keys, at, (at - 1) >> 1):
@@ -294,7 +294,7 @@ def _rise(lengths, keys, at):
         at = parent
 
 
-@njit(cache=True, nogil=True)
+@part
 def _take(tokens, m, runs, least, places, tiles, n_tiles):
     """Take tiles of at least ``least`` tokens from ``runs`` (lengths, keys), the first in order first.
 
@@ -330,7 +330,7 @@ def _take(tokens, m, runs, least, places, tiles, n_tiles):
     return n_tiles
 
 
-@njit(cache=True, nogil=True)
+@part
 def _equal(tokens, i, j, most):
     """Return how many tokens from i and from j on are equal, at most ``most``."""
     for k in range(most):
@@ -339,7 +339,7 @@ def _equal(tokens, i, j, most):
     return most
 
 
-@njit(cache=True, nogil=True)
+@part
 def _runs(names, m, w, n_names, most_runs):
     """Return at most ``most_runs`` runs, or m: (lengths, keys, whether all equal windows were paired)."""
     pairs = equal_pairs(names, m, w, n_names)
@@ -356,7 +356,7 @@ def _runs(names, m, w, n_names, most_runs):
     return lengths, keys, False
 
 
-@njit(cache=True, nogil=True)
+@part
 def tile(tokens, m, w, windows, covered, most_runs, salt):
     """Tile A and B greedily: (tiles, capped).
 
@@ -378,7 +378,7 @@ def tile(tokens, m, w, windows, covered, most_runs, salt):
     return _tile_in_phases(tokens, m, w, windows, places, tiles, (most_runs, salt))
 
 
-@njit(cache=True, nogil=True)
+@part
 def _tile_in_phases(tokens, m, w, windows, places, tiles, limits):
     """``tile`` for many equal windows: first the long runs, which have few, then shorter ones among free tokens.
 
@@ -414,7 +414,7 @@ def _tile_in_phases(tokens, m, w, windows, places, tiles, limits):
     return tiles[:n_tiles], capped
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64, int64, bool[:], bool[:] -> int64")
 def matchable(tokens, m, n_tokens, covered_a, covered_b):
     """Return an upper bound of every literal match, int64: Σ over token types of min(covered in A, covered in B).
 

@@ -8,12 +8,12 @@ different symbols.
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 
 _UNSET, _SEVERAL = -2, -1
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int32[:], int32[:] -> int32[:]")
 def common_prefixes(symbols, order, rank):
     """Return int32[n + 1]: the common symbols of the suffixes ``order[i - 1]`` and ``order[i]``; 0 at the ends.
 
@@ -34,7 +34,7 @@ def common_prefixes(symbols, order, rank):
     return common
 
 
-@njit(cache=True, nogil=True)
+@part
 def _both(one, other):
     """Return what two sets of preceding symbols have in common: a symbol, or that there are several."""
     if one in (_UNSET, other):
@@ -42,7 +42,7 @@ def _both(one, other):
     return np.int64(_SEVERAL)
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int32[:], int32[:] -> (int64[:, :], bool[:], int32[:])")
 def intervals(common, preceding, order):
     """Return (intervals int64[m, 4], maximal bool[m], deepest int32[n]) of a suffix array ``order`` of n suffixes.
 

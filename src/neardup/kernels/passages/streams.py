@@ -7,7 +7,7 @@ biological sequence comparison"; winnowing: Schleimer et al. 2003). So a window 
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64
 from neardup.kernels.sketch.documents import unit_hashes
 from neardup.kernels.sorting import append, room, with_more_rows
@@ -32,7 +32,7 @@ _6, _63, _ONE = np.uint64(6), np.uint64(63), np.uint64(1)
 _GOLD = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, UnicodeTables, int64, Key -> (uint64[:], int64[:])")
 def token_stream(batch, tables, unit, key):
     """Return the unit hashes of all documents of a TextBatch, in order: (hashes uint64, ends int64[n])."""
     n_documents = batch.offsets.size - 1
@@ -48,7 +48,7 @@ def token_stream(batch, tables, unit, key):
     return out[:used], ends
 
 
-@njit(cache=True, nogil=True)
+@part
 def _decode(data, i, end):
     """Decode a sequence like ``decode_rare``; those of three bytes, as in CJK text, without its loop."""
     if i + 2 < end and 0xE1 <= data[i] <= 0xEC:
@@ -58,7 +58,7 @@ def _decode(data, i, end):
     return decode_rare(data, i, end)
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, UnicodeTables -> int64")
 def graphemes(batch, tables):
     """Return the characters of a TextBatch that begin a token alone: those of scripts written without spaces."""
     count = np.int64(0)
@@ -80,7 +80,7 @@ def graphemes(batch, tables):
     return count
 
 
-@njit(cache=True, nogil=True)
+@part
 def _decoded(data, start, end):
     """Decode the UTF-8 ``data[start:end]``: (code points uint32[n], byte from ``start`` on of each int64[n + 1]).
 
@@ -102,7 +102,7 @@ def _decoded(data, start, end):
     return codepoints[:n], edges[: n + 1]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _separates(rec, tables):
     """Return whether no code point of a TO_POOL record takes part in a token, or composes with another."""
     offset, size = (rec >> (PAYLOAD + 5)) & 0xFFFF, (rec >> PAYLOAD) & 0x1F
@@ -112,7 +112,7 @@ def _separates(rec, tables):
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def _plain_token_bytes(data, start, end, tables, edges):
     """Write the bytes [begin, end) of each token to ``edges`` (int64[≥ 2 (end − start)]); return their number.
 
@@ -158,7 +158,7 @@ def _plain_token_bytes(data, start, end, tables, edges):
     return n
 
 
-@njit(cache=True, nogil=True)
+@part
 def ascii_token_bytes(batch, d):
     """Return the bytes [begin, end) of each token of document ``d`` of a TextBatch, int64[2 n], flat.
 
@@ -176,7 +176,7 @@ def ascii_token_bytes(batch, d):
     return edges[: 2 * n]
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, int64, UnicodeTables -> int64[:]")
 def token_bytes(batch, d, tables):
     """Return the bytes [begin, end) of each token of document ``d`` of a TextBatch, int64[2 n], flat."""
     edges = ascii_token_bytes(batch, d)
@@ -204,7 +204,7 @@ def token_bytes(batch, d, tables):
     return edges
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, UnicodeTables, int64[:], int64[:], int64[:, :], out int64[:, :] -> bool")
 def range_bytes(batch, tables, documents, sizes, ranges, out):
     """Write the bytes of ranges of tokens to ``out`` (int64[n, 2]); return whether the documents are as expected.
 
@@ -222,7 +222,7 @@ def range_bytes(batch, tables, documents, sizes, ranges, out):
     return True
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, int64[:, :] -> int64[:, :]")
 def ascii_run_bytes(batch, runs):
     """Return the bytes [begin, end) of ``runs`` (document, first token, tokens) of a TextBatch: int64[n, 2].
 
@@ -240,7 +240,7 @@ def ascii_run_bytes(batch, runs):
     return places
 
 
-@njit(cache=True, nogil=True)
+@part
 def anchors_of_windows(tokens, begin, end, form, grams, places):
     """Write the anchors of the windows of the document ``tokens[begin:end]``; return the number of windows.
 
@@ -275,7 +275,7 @@ def anchors_of_windows(tokens, begin, end, form, grams, places):
     return n - length + 1
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], uint64[:] -> uint64[:]")
 def anchors(tokens, ends, form):
     """Return the names (uint64) of the anchors of a stream, each place once; ``ends`` (int64) are its documents.
 
@@ -298,7 +298,7 @@ def anchors(tokens, ends, form):
     return out[:used]
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], out uint64[:], out uint64[:] -> None")
 def mark(names, once, again):
     """Set the bits of ``names`` (uint64) in ``once``, or in ``again`` where they are set there already.
 
@@ -317,7 +317,7 @@ def mark(names, once, again):
             once[word] |= mask
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], uint64[:], uint64[:], int64 -> int64[:, :]")
 def marked_windows(tokens, ends, form, again, portions):
     """Return the windows of a stream whose anchor is marked in ``again``: runs int64[n, 3].
 
@@ -357,7 +357,7 @@ def marked_windows(tokens, ends, form, again, portions):
     return runs[:used]
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:, :], int64, int64 -> (uint64[:], int64[:])")
 def packed(tokens, runs, begin, length):
     """Return runs of windows with their tokens: (uint64 words, int64[n + 1] first word of each run).
 
@@ -376,7 +376,7 @@ def packed(tokens, runs, begin, length):
     return words, edges
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64 -> (int64[:], int64[:, :])")
 def unpacked(words, length):
     """Return the runs of ``packed`` words: (places in the stream int64[n], runs int64[n, 2]).
 

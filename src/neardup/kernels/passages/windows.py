@@ -6,14 +6,14 @@ A *block* is a longest run of windows such that each occurrence of one of them i
 import numpy as np
 
 from neardup.kernels.bits import multiply61
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64
 from neardup.kernels.text.hashing import PRIME
 
 _NOTHING, _SEVERAL = -2, -1
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:, :], int64, uint64, out uint64[:] -> None")
 def window_hashes(tokens, runs, length, point, out):
     """Write the hash (uint64) of each window of ``length`` tokens in ``runs``, one after the other.
 
@@ -37,7 +37,7 @@ def window_hashes(tokens, runs, length, point, out):
             used += 1
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64[:], int64[:], out int64[:] -> None")
 def first_of_each(order, starts, sizes, first):
     """Write to ``first`` (int64) the first window of each group of equal hashes, for all its windows.
 
@@ -49,7 +49,7 @@ def first_of_each(order, starts, sizes, first):
             first[order[i]] = least
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:, :], int64, int64[:], int64[:] -> bool")
 def are_equal(tokens, runs, length, offsets, first):
     """Return whether each window has the same tokens as the first one of its group.
 
@@ -74,7 +74,7 @@ def are_equal(tokens, runs, length, offsets, first):
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def _run_of(offsets, window):
     """Return the run that has a window: the last one that begins at or before it."""
     low, high = np.int64(0), np.int64(offsets.size - 1)
@@ -87,7 +87,7 @@ def _run_of(offsets, window):
     return low
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:, :], out int64[:] -> (int64[:], int64[:], int64)")
 def classes(runs, first):
     """Return the windows that occur again: (places in the stream int64[n], classes int64[n], number of classes).
 
@@ -113,7 +113,7 @@ def classes(runs, first):
     return where, of_class, number
 
 
-@njit(cache=True, nogil=True)
+@entry("out int64[:], out int64[:], out int64[:], int64 -> (int64[:], int64[:], int64[:])")
 def blocks(where, sizes, of_class, number):
     """Return the occurrences of blocks in a stream: (places int64[n], windows int64[n], blocks int64[n]).
 
@@ -147,7 +147,7 @@ def blocks(where, sizes, of_class, number):
     return where[:used], sizes[:used], of_class[:used]
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], uint64, out uint64[:] -> None")
 def range_hashes(tokens, begins, ends, point, out):
     """Write the hash (uint64) of the tokens ``begins[i]`` … ``ends[i] - 1`` (int64), as ``window_hashes`` does."""
     for i in range(begins.size):
@@ -157,7 +157,7 @@ def range_hashes(tokens, begins, ends, point, out):
         out[i] = mix64(value)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], int64[:], int64[:] -> bool")
 def are_equal_ranges(tokens, begins, ends, first):
     """Return whether each range has the same tokens as ``first[i]`` (int64), the first of its group, or -1."""
     for i in range(begins.size):

@@ -18,14 +18,14 @@ from math import sqrt
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.sorting import copy_into
 
 _NOTHING = 1e-16
 """Weights below this are left out of a sum."""
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:] -> float64[:]")
 def none_whole(rows):
     """Return q (float64[k + 1]): P(no band is whole) when a random n of the k = Σ rows slots agree, n = 0 … k.
 
@@ -54,7 +54,7 @@ def none_whole(rows):
     return q
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:], int64[:], float64[:], out float64[:] -> None")
 def no_band_agrees(shared, union, q, out):
     """``out[i]`` (float64) = P(no band agrees) for ``shared[i]`` of ``union[i]`` (int64 ≥ 1, ascending) shingles.
 
@@ -77,7 +77,7 @@ def no_band_agrees(shared, union, q, out):
         out[i] = _expected(shared[i], union[i], q, occupied, least, scratch)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _expected(shared, union, q, occupied, least, g):
     """Return E q(n) of a pair; ``occupied[m]`` = P(m slots chosen), zero below ``least``; ``g`` float64[k + 1]."""
     if shared == union:
@@ -102,7 +102,7 @@ def _expected(shared, union, q, occupied, least, g):
     return total
 
 
-@njit(cache=True, nogil=True)
+@part
 def _drawn(shared, union, m, g, low):
     """Return E g(h), h ≥ low, for h shared shingles among m drawn from ``union`` without replacement.
 

@@ -6,7 +6,7 @@ units (words, tokens) lose the units that such a shingle covers, as if they were
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.documents import IN_ORDER, NUMBERED, content_rank, number_occurrences, unit_hashes
 from neardup.kernels.sorting import append, copy_into, room, sort_distinct
@@ -14,7 +14,7 @@ from neardup.kernels.sorting import append, copy_into, room, sort_distinct
 _FREE, _ONE = np.uint64(0), np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:] -> uint64[:]")
 def table_of(hashes):
     """Return a table (uint64) of distinct ``hashes`` (uint64) for ``_is_in``.
 
@@ -36,7 +36,7 @@ def table_of(hashes):
     return table
 
 
-@njit(cache=True, nogil=True)
+@part
 def _is_in(table, value):
     mask = table.size - 2
     if value == _FREE:
@@ -49,7 +49,7 @@ def _is_in(table, value):
     return False
 
 
-@njit(cache=True, nogil=True)
+@part
 def keep_others(hashes, n, table):
     """Move the hashes of ``hashes[:n]`` that are not in the table to the front, in order; return their number."""
     left = 0
@@ -61,7 +61,7 @@ def keep_others(hashes, n, table):
     return left
 
 
-@njit(cache=True, nogil=True)
+@part
 def mark_covered(shingles, n_shingles, n_units, table, covered):
     """Set ``covered[:n_units]`` (bool): which units are in a shingle of the table; return the number of others.
 
@@ -76,7 +76,7 @@ def mark_covered(shingles, n_shingles, n_units, table, covered):
     return left
 
 
-@njit(cache=True, nogil=True)
+@part
 def _drop(units, n, covered):
     """Move the units of ``units[:n]`` that are not covered to the front, in order; return their number."""
     left = 0
@@ -86,7 +86,7 @@ def _drop(units, n, covered):
     return left
 
 
-@njit(cache=True, nogil=True)
+@part
 def _left_units(texts, n, length, key, table, scratch):
     """Drop the covered units of ``texts[0][:n]``; return their number. ``scratch`` = (hashes, covered)."""
     hashes, covered = scratch
@@ -95,7 +95,10 @@ def _left_units(texts, n, length, key, table, scratch):
     return _drop(texts[0], n, covered)
 
 
-@njit(cache=True, nogil=True)
+@entry(
+    "TextBatch, int64[:], UnicodeTables, int64[:], (Key, Key), (uint64[:], uint64[:]) -> (uint64[:], "
+    "int64[:], uint64[:])"
+)
 def left_sets(batch, rows, tables, form, keys, ignored):
     """Hash what is left of the documents ``rows`` (int64) of a TextBatch, see ``kernels.sketch.documents``.
 
@@ -135,7 +138,7 @@ def left_sets(batch, rows, tables, form, keys, ignored):
     return out[:used], ends, ranks
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, int64[:], UnicodeTables, int64[:], Key, uint64[:], out int64[:, :] -> None")
 def count_left(batch, rows, tables, form, key, ignored, counts):
     """``counts[k]`` (int64[m, 3]) = all shingles of document ``rows[k]``, those that count, units that count.
 
@@ -154,14 +157,14 @@ def count_left(batch, rows, tables, form, key, ignored, counts):
         counts[k, 1] = keep_others(hashes, counts[k, 0], ignored)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], uint64, out uint32[:] -> None")
 def add_to_cells(hashes, shift, cells):
     """Add 1 to the cell (uint32) of the top bits of each hash (uint64), by which ``shift`` leaves an index."""
     for value in hashes:
         cells[value >> shift] += np.uint32(1)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], uint64, uint32[:], uint32 -> int64[:]")
 def in_full_cells(hashes, shift, cells, most):
     """Return int64[hits]: the places in ``hashes`` (uint64) of those whose cell has more than ``most``."""
     places, hits = np.empty(hashes.size, np.int64), 0
@@ -171,7 +174,7 @@ def in_full_cells(hashes, shift, cells, most):
     return places[:hits]
 
 
-@njit(cache=True, nogil=True)
+@entry("out uint64[:], int64[:], bool[:], uint64[:] -> (uint64[:], int64[:])")
 def drop_from_sets(hashes, offsets, affected, table):
     """Move the hashes that are not in a table to the front, in place; return (hashes, offsets) of what is left.
 

@@ -4,11 +4,12 @@ Each document becomes a stream of 64-bit unit hashes (tokens, or characters) on 
 Unicode tables; all later steps are the same for both.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
+from neardup.kernels.declarations import Int64, Int64s, Uint8s, record
 from neardup.kernels.names import name_keys
 from neardup.kernels.shingles import shingle_hashes, stream_key
 from neardup.kernels.sketch.minhash import (
@@ -43,6 +44,7 @@ DISTINCT, NUMBERED, IN_ORDER = 0, 1, 2
 ONE_PERMUTATION, CLASSIC = 0, 1
 
 
+@record
 class TextBatch(NamedTuple):
     """Texts in Arrow's layout: document d is ``data[offsets[d]:offsets[d + 1]]``.
 
@@ -50,13 +52,13 @@ class TextBatch(NamedTuple):
     close to its end are read from ``tail``, a padded copy of ``data[tail_begin:]``.
     """
 
-    data: Any  # uint8[bytes]
-    offsets: Any  # int64[documents + 1]
-    tail: Any  # uint8
-    tail_begin: Any  # int64, the start of some document
+    data: Uint8s  # uint8[bytes]
+    offsets: Int64s  # int64[documents + 1]
+    tail: Uint8s  # uint8
+    tail_begin: Int64  # int64, the start of some document
 
 
-@njit(cache=True, nogil=True)
+@part
 def _units_of(batch, d, tables, unit, edges):
     """Locate the units of document ``d``: (data, edges, code points, number of units, fold, invalid sequences).
 
@@ -82,7 +84,7 @@ def _units_of(batch, d, tables, unit, edges):
     return text, edges, codepoints, n_tokens, AS_IS, invalid
 
 
-@njit(cache=True, nogil=True)
+@part
 def unit_hashes(batch, d, tables, unit, key, scratch):
     """Hash by a ``Key`` the tokens (WORD) or characters (CHAR) of document ``d`` of a TextBatch, in order.
 
@@ -99,7 +101,10 @@ def unit_hashes(batch, d, tables, unit, key, scratch):
     return (units, edges), n, invalid
 
 
-@njit(cache=True, nogil=True)
+@entry(
+    "TextBatch, UnicodeTables, int64[:], (uint32[:], uint32[:]), (Key, Key), out (int64[:], uint64[:, "
+    ":], uint32[:, :], int64[:]) -> None"
+)
 def fingerprint(batch, tables, form, coefficients, keys, out):
     """Fingerprint every document of a TextBatch.
 
@@ -153,7 +158,7 @@ def fingerprint(batch, tables, form, coefficients, keys, out):
             one_permutation(hashes, n_shingles, a, b, (low, best, spare), signatures[d])
 
 
-@njit(cache=True, nogil=True)
+@part
 def _sketch_in_blocks(codepoints, n, form, public, coefficients, scratch, signature):
     """Write the signature of ``codepoints[:n]`` (more than a shingle) without arrays as long as the text.
 
@@ -178,7 +183,7 @@ def _sketch_in_blocks(codepoints, n, form, public, coefficients, scratch, signat
         add_classic(low, size, a, b, (best, spare, signature))
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, UnicodeTables, int64[:], Key, out (int64[:], uint64[:, :], int64[:]) -> (uint64[:], int64[:])")
 def keys_and_sets(batch, tables, form, key, out):
     """Compute the stream keys of ``fingerprint`` and the sets of ``shingle_sets`` of all documents in one pass.
 
@@ -214,7 +219,7 @@ def keys_and_sets(batch, tables, form, key, out):
     return found[:used], ends
 
 
-@njit(cache=True, nogil=True)
+@part
 def number_occurrences(hashes, n, key):
     """Turn the second, third, … occurrence of a hash in ``hashes[:n]`` (uint64) into a hash of its own, in place.
 
@@ -230,13 +235,13 @@ def number_occurrences(hashes, n, key):
             hashes[i] = occurrence(hashes[i], times, k)
 
 
-@njit(cache=True, nogil=True)
+@part
 def content_rank(tokens, n):
     """Return a uint64 that orders documents by content; ``tokens`` (uint64) are published hashes."""
     return stream_key(tokens, n)[0]
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, int64[:], UnicodeTables, int64[:], (Key, Key) -> (uint64[:], int64[:], uint64[:])")
 def shingle_sets(batch, rows, tables, form, keys):
     """Hash the documents ``rows`` (int64) of a TextBatch: sorted distinct shingles, or as ``form`` requests.
 
@@ -275,7 +280,7 @@ def shingle_sets(batch, rows, tables, form, keys):
     return out[:used], ends, ranks
 
 
-@njit(cache=True, nogil=True)
+@part
 def table_of_wanted(wanted):
     """Return places int64[2 ** bits] of hashes (uint64, distinct), −1 where free: a table with linear probing.
 
@@ -294,7 +299,7 @@ def table_of_wanted(wanted):
     return places
 
 
-@njit(cache=True, nogil=True)
+@part
 def count_wanted(hashes, begin, end, wanted, places, seen, name):
     """Return how many of ``wanted`` are in ``hashes[begin:end]``, which may have repeats.
 
@@ -313,7 +318,7 @@ def count_wanted(hashes, begin, end, wanted, places, seen, name):
     return count
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], uint64[:], out int64[:] -> None")
 def count_among(hashes, offsets, wanted, shared):
     """Fill ``shared`` (int64[n]) with the number of ``wanted`` (uint64, distinct) in each of some sets.
 
@@ -324,7 +329,7 @@ def count_among(hashes, offsets, wanted, shared):
         shared[d] = count_wanted(hashes, offsets[d], offsets[d + 1], wanted, places, seen, d)
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, UnicodeTables, int64[:], Key, uint64[:], out int64[:] -> (uint64[:], int64[:])")
 def count_sharing(batch, tables, form, key, wanted, shared):
     """Fill ``shared`` (int64[n]) with the number of ``wanted`` (uint64, distinct) that are shingles of each text.
 

@@ -11,7 +11,7 @@ Sketching, Dahlgaard, Knudsen and Thorup 2017, with MinHash as the second).
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _TOP = np.uint32(0xFFFFFFFF)
@@ -21,7 +21,7 @@ FEW = 128
 """Below this many shingles it is faster to vectorise over the slots than over the shingles (measured)."""
 
 
-@njit(cache=True, nogil=True)
+@part
 def classic_slots(low, n, a, b, slots, out):
     """``out[j]`` = min over ``low[:n]`` (uint32) of a[j]·x + b[j] mod 2³² for the four ``slots`` j (a tuple).
 
@@ -40,7 +40,7 @@ def classic_slots(low, n, a, b, slots, out):
     out[j0], out[j1], out[j2], out[j3] = m0, m1, m2, m3
 
 
-@njit(cache=True, nogil=True)
+@part
 def classic_by_shingle(low, n, a, b, out):
     """Classic MinHash of few shingles: vectorised over the slots, four shingles per pass over them.
 
@@ -56,7 +56,7 @@ def classic_by_shingle(low, n, a, b, out):
             out[j] = min(out[j], min(m0, m1))
 
 
-@njit(cache=True, nogil=True)
+@part
 def classic(low, n, a, b, out):
     """Fill ``out`` (uint32[slots]) with the classic MinHash of ``low[:n]``, multipliers a, b.
 
@@ -71,7 +71,7 @@ def classic(low, n, a, b, out):
         classic_slots(low, n, a, b, (j, min(j + 1, last), min(j + 2, last), min(j + 3, last)), out)
 
 
-@njit(cache=True, nogil=True)
+@part
 def low_halves(hashes, n, out):
     """``out[i]`` = low 32 bits of ``hashes[i]``, i < n, padded with the last to a multiple of 64; return its size.
 
@@ -86,7 +86,7 @@ def low_halves(hashes, n, out):
     return whole
 
 
-@njit(cache=True, nogil=True)
+@part
 def one_permutation(hashes, n, a, b, scratch, out):
     """Fill ``out`` (uint32[slots], slots a power of two) with the one-permutation MinHash of ``hashes[:n]``.
 
@@ -100,7 +100,7 @@ def one_permutation(hashes, n, a, b, scratch, out):
         _fill_empty(low, n, low_halves(hashes, n, low), a, b, (best, spare, out))
 
 
-@njit(cache=True, nogil=True)
+@part
 def compete(hashes, n, best):
     """Let ``hashes[:n]`` compete in the slots they choose: ``best`` (uint64[slots]) holds the winner of each."""
     slots = best.size
@@ -115,7 +115,7 @@ def compete(hashes, n, best):
         best[slot] = min(best[slot], hashes[i] << bits)
 
 
-@njit(cache=True, nogil=True)
+@part
 def chosen(best, out):
     """Write the winners of ``compete`` to ``out`` (uint32[slots]), all ones for none; return how many lack one."""
     empty = 0
@@ -125,7 +125,7 @@ def chosen(best, out):
     return empty
 
 
-@njit(cache=True, nogil=True)
+@part
 def add_classic(low, n, a, b, slots):
     """Lower the empty slots to their classic values of further shingles, ``low[:n]`` as ``classic`` reads them.
 
@@ -138,14 +138,14 @@ def add_classic(low, n, a, b, slots):
             out[j] = min(out[j], spare[j])
 
 
-@njit(cache=True, nogil=True)
+@part
 def choose_nothing(best, out):
     """Mark all slots as empty, with the neutral element of minima."""
     for j in range(out.size):
         best[j], out[j] = _EMPTY, _TOP
 
 
-@njit(cache=True, nogil=True)
+@part
 def _fill_empty(low, n, whole, a, b, slots):
     """Fill the empty slots with their classic values; all slots at once when the shingles are few.
 
@@ -162,7 +162,7 @@ def _fill_empty(low, n, whole, a, b, slots):
             out[j] = _classic_slot(low, whole, a[j], b[j])
 
 
-@njit(cache=True, nogil=True)
+@part
 def _classic_slot(low, n, a, b):
     """Return min over ``low[:n]`` (uint32) of a·x + b mod 2³²; for the few empty slots of a large set."""
     best = _TOP
@@ -171,7 +171,7 @@ def _classic_slot(low, n, a, b):
     return best
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], bool, uint32[:], uint32[:], out uint32[:, :], out bool[:, :] -> None")
 def sketch_sets(hashes, offsets, use_classic, a, b, signatures, bucketed):
     """Sketch the sets ``hashes[offsets[d]:offsets[d + 1]]`` (uint64, well mixed) into ``signatures[d]``.
 

@@ -6,7 +6,7 @@ same shingles of their intersection (coordinated sampling: Broder 1997; Cohen an
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.documents import unit_hashes
 from neardup.kernels.sorting import append, copy_into, room, sort_distinct
@@ -15,12 +15,12 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 """The limit that every hash is below, including this value itself."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def _below(value, limit):
     return value < limit or limit == ALL
 
 
-@njit(cache=True, nogil=True)
+@part
 def sample(hashes, n, rule, kept, scratch):
     """Write the sample of ``hashes[:n]`` to ``kept``, sorted; return its size.
 
@@ -44,7 +44,7 @@ def sample(hashes, n, rule, kept, scratch):
     return size
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, UnicodeTables, int64[:], Key, (uint64, uint64, int64) -> (uint64[:], int64[:])")
 def sample_texts(batch, tables, form, key, rule):
     """Return the samples of all documents of a TextBatch: (hashes uint64, ends int64[documents]), each sorted.
 
@@ -66,7 +66,7 @@ def sample_texts(batch, tables, form, key, rule):
     return out[:used], ends
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], (uint64, uint64, int64) -> (uint64[:], int64[:])")
 def sample_sets(values, offsets, rule):
     """Return the samples of sets ``values[offsets[d]:offsets[d + 1]]`` (uint64, well mixed, repeats ignored)."""
     ends, used = np.empty(offsets.size - 1, np.int64), np.int64(0)
@@ -83,7 +83,7 @@ def sample_sets(values, offsets, rule):
     return out[:used], ends
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], uint64[:], uint64, int64, bool -> (int64, int64, int64)")
 def common(a, b, limit, floor, whole):
     """Return how much of the common sample of two samples ``a``, ``b`` (sorted) is in both, in a, and in b.
 
@@ -103,7 +103,10 @@ def common(a, b, limit, floor, whole):
     return both, i, j
 
 
-@njit(cache=True, nogil=True)
+@entry(
+    "(uint64[:], int64[:], bool[:]), (uint64[:], int64[:], bool[:]), int64[:, :], (uint64, int64), "
+    "out int64[:, :] -> None"
+)
 def common_of_pairs(ours, theirs, rows, rule, counts):
     """``counts[k]`` (int64[m, 3]) = ``common`` of sample ``rows[k, 0]`` of ours and ``rows[k, 1]`` of theirs.
 

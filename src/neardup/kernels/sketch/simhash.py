@@ -8,7 +8,7 @@ weights by count need no table.
 import numpy as np
 
 from neardup.kernels.bits import add_bits
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64, shingle_hashes
 from neardup.kernels.sketch.documents import WORD, unit_hashes
 from neardup.kernels.text.hashing import is_ascii
@@ -23,7 +23,7 @@ ROUND = 31
 _GOLD, _ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint32[:], int64, UnicodeTables, int64, out uint64[:] -> int64")
 def solid_units(codepoints, n, tables, unit, units):
     """Write the hash of each character of the normalised codepoints[:n] that belongs to ``unit``; return how many.
 
@@ -38,7 +38,7 @@ def solid_units(codepoints, n, tables, unit, units):
     return size
 
 
-@njit(cache=True, nogil=True)
+@part
 def ascii_hashes(unit):
     """Return uint64[128]: the hash of each ASCII character of the unit, without case; 0 for all others."""
     table = np.zeros(128, np.uint64)
@@ -50,7 +50,7 @@ def ascii_hashes(unit):
     return table
 
 
-@njit(cache=True, nogil=True)
+@part
 def _solid(batch, d, tables, unit, ascii_table, scratch):
     """Hash the characters of document ``d`` like the tokens in ``unit_hashes``: (scratch, how many)."""
     units, edges = scratch
@@ -71,7 +71,7 @@ def _solid(batch, d, tables, unit, ascii_table, scratch):
     return (units, edges), solid_units(codepoints, n, tables, unit, units)
 
 
-@njit(cache=True, nogil=True)
+@part
 def majority(hashes, n, counts, votes):
     """Return uint64: bit i is 1 if more than half of ``hashes[:n]`` (uint64) have it; 0 without any hash.
 
@@ -95,7 +95,7 @@ def majority(hashes, n, counts, votes):
     return out
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64, int64, uint64[:], out uint64[:], out uint64[:] -> None")
 def simhash_units(units, n, length, factors, hashes, out):
     """Fill ``out`` (uint64[words]) with the SimHash of the windows of ``length`` units of ``units[:n]``.
 
@@ -111,7 +111,7 @@ def simhash_units(units, n, length, factors, hashes, out):
         out[word] = majority(hashes, features, counts, votes)
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, UnicodeTables, (int64, int64), Key, out uint64[:, :] -> None")
 def simhash_texts(batch, tables, form, public, out):
     """Fill ``out`` (uint64[documents, words]) with the SimHash of every document of a TextBatch.
 

@@ -3,11 +3,16 @@ pair."""
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64
 
 
-@njit(cache=True, nogil=True)
+@entry(
+    "uint64[:, :], uint64[:, :], int64[:, :], out int64[:] -> None",
+    "uint32[:, :], uint32[:, :], int64[:, :], out int64[:] -> None",
+    "uint16[:, :], uint16[:, :], int64[:, :], out int64[:] -> None",
+    "uint8[:, :], uint8[:, :], int64[:, :], out int64[:] -> None",
+)
 def equal_slots(ours, theirs, rows, out):
     """``out[k]`` (int64[m]) = number of equal slots of ``ours[rows[k, 0]]`` and ``theirs[rows[k, 1]]``.
 
@@ -21,7 +26,7 @@ def equal_slots(ours, theirs, rows, out):
         out[k] = equal
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], (uint64[:], uint64[:]), uint64, out uint32[:, :] -> None")
 def mod_p_sets(elements, offsets, coefficients, prime, signatures):
     """``signatures[d, j]`` (uint32) = min of (a[j]·x + b[j]) mod ``prime`` over the elements x of set d.
 
@@ -45,7 +50,7 @@ def mod_p_sets(elements, offsets, coefficients, prime, signatures):
             signatures[d, slot] = np.uint32(least)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint32[:, :], uint64, out uint8[:, :] -> None", "uint32[:, :], uint64, out uint16[:, :] -> None")
 def cut(signatures, empty, out):
     """``out`` (an unsigned type) = the low bits of every slot of ``signatures``, mixed first.
 
@@ -68,13 +73,13 @@ _GOLD = np.uint64(0x9E3779B97F4A7C15)
 _32 = np.uint64(32)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def bucket_of(value, width):
     """Return the bucket of a hash: its top 32 bits over the ``width`` (uint64) of a bucket."""
     return np.int64((value >> _32) // width)
 
 
-@njit(cache=True, nogil=True)
+@entry("out uint64[:], (int64, int64, int64, uint64) -> None")
 def rotate(signature, form):
     """Copy to each empty bucket of one signature the value of the next bucket that is not empty, in a circle.
 
@@ -90,7 +95,7 @@ def rotate(signature, form):
                 value = signature[at]
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], int64[:], (int64, int64, int64, uint64), bool, out uint64[:, :] -> None")
 def bucketed_sets(hashes, offsets, form, rotated, signatures):
     """Sketch the sets ``hashes[offsets[d]:offsets[d + 1]]`` (uint64, well mixed) into ``signatures[d]``.
 
@@ -114,7 +119,7 @@ def bucketed_sets(hashes, offsets, form, rotated, signatures):
             rotate(out, form)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:, :], uint64[:, :], int64[:, :], (int64, int64, int64, uint64), out int64[:, :] -> None")
 def read_pairs(ours, theirs, rows, form, counts):
     """``counts[k]`` = (in both, sample size) of the pair ``rows[k]``, for the sample that both signatures cover.
 
@@ -140,7 +145,7 @@ def read_pairs(ours, theirs, rows, form, counts):
         counts[k, 0], counts[k, 1] = both, of
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:, :], uint64[:, :], int64[:, :], (int64, int64, int64, uint64), out float64[:] -> None")
 def score_pairs(ours, theirs, rows, form, out):
     """``out[k]`` (float64) = the share of the values of ``ours[rows[k, 0]]``, copies included, that theirs has."""
     _, buckets, size, width = form
@@ -160,7 +165,7 @@ def score_pairs(ours, theirs, rows, form, out):
         out[k] = found / tokens if tokens > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:, :], out uint64[:, :] -> None")
 def without_blanks(signatures, out):
     """``out`` = the signatures, with EMPTY replaced by values that no other row has; rows of EMPTY stay."""
     for d in range(signatures.shape[0]):

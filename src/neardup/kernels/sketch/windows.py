@@ -7,7 +7,7 @@ that a text is read once whatever their lengths.
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64, shingle_hashes
 from neardup.kernels.sketch.documents import unit_hashes
 from neardup.kernels.sorting import copy_into, heap_sort, room, with_more_rows
@@ -19,7 +19,7 @@ _BITS = 23
 _63, _6, _ONE, _ZERO = np.uint64(63), np.uint64(6), np.uint64(1), np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:] -> (uint64[:], uint64[:], int32[:])")
 def window_index(wanted):
     """Return the index of ``wanted`` (uint64, distinct): (wanted, bitmap uint64, table int32).
 
@@ -44,7 +44,7 @@ def window_index(wanted):
     return wanted, bitmap, table
 
 
-@njit(cache=True, nogil=True)
+@entry("uint64[:], bool[:], bool, int64, out int32[:] -> uint64[:]")
 def number_windows(hashes, whole, kind, base, numbers):
     """Number the distinct ``hashes`` (uint64) of one kind from ``base`` on, in the order of their first places.
 
@@ -76,7 +76,7 @@ def number_windows(hashes, whole, kind, base, numbers):
     return distinct[:used].copy()
 
 
-@njit(cache=True, nogil=True)
+@entry("int32[:], int64[:] -> (int32[:], int64[:])")
 def distinct_windows(windows, starts):
     """Return the distinct windows of each item, ascending: (int32, offsets int64[items + 1]).
 
@@ -95,7 +95,7 @@ def distinct_windows(windows, starts):
     return out[:used].copy(), offsets
 
 
-@njit(cache=True, nogil=True)
+@entry("(int32[:], int64[:]), int64[:], int64 -> (int32[:], int32[:])")
 def rarest_windows(sets, least, distinct):
     """Return int32 (items, starts): the items by window, for the n - ``least`` + 1 rarest of its n windows.
 
@@ -131,7 +131,7 @@ def rarest_windows(sets, least, distinct):
     return items, starts
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:, :], int64[:, :], int64[:], int32[:], int64[:] -> (int32[:], int64[:])")
 def places_matched(met, ranges, items, windows, starts):
     """Return the places in items whose windows are in a text: (int32, ends int64[n]), in the order of the item.
 
@@ -151,7 +151,7 @@ def places_matched(met, ranges, items, windows, starts):
     return matched[:used], ends
 
 
-@njit(cache=True, nogil=True)
+@part
 def _proposed(hashes, n, bitmap, out):
     """Write the places of the ``hashes[:n]`` whose bit is set to ``out``; return their number.
 
@@ -168,7 +168,7 @@ def _proposed(hashes, n, bitmap, out):
     return count
 
 
-@njit(cache=True, nogil=True)
+@part
 def _place_of(value, wanted, table):
     """The place of a hash among the wanted ones; -1 if it is not wanted."""
     mask = table.size - 1
@@ -178,7 +178,7 @@ def _place_of(value, wanted, table):
     return np.int64(table[cell])
 
 
-@njit(cache=True, nogil=True)
+@part
 def _appended(met, n_met, d, place):
     """``met`` with one more row, in a larger array if it is full."""
     if n_met == met.shape[0]:
@@ -187,7 +187,7 @@ def _appended(met, n_met, d, place):
     return met
 
 
-@njit(cache=True, nogil=True)
+@part
 def _distinct(met, begin, end):
     """Sort the rows of one text by place, each place once; return the new end."""
     if end - begin < 2:
@@ -203,7 +203,10 @@ def _distinct(met, begin, end):
     return last + 1
 
 
-@njit(cache=True, nogil=True)
+@entry(
+    "TextBatch, UnicodeTables, int64[:], Key, (uint64[:], uint64[:], int32[:]), ((uint64[:], uint64[:], "
+    "int32[:]), (uint64[:], uint64[:], int32[:]), uint64[:]) -> int64[:, :]"
+)
 def windows_met(batch, tables, form, key, shingles, short):
     """Return int64[n, 2]: (text, place) of each wanted window of each text, once, by text and then by place.
 
@@ -251,7 +254,7 @@ def windows_met(batch, tables, form, key, shingles, short):
     return met[:n_met]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _has(places, begin, end, wanted):
     """Whether the ascending ``places[begin:end, 1]`` have ``wanted``."""
     while begin < end:
@@ -265,7 +268,7 @@ def _has(places, begin, end, wanted):
     return False
 
 
-@njit(cache=True, nogil=True)
+@entry("int64[:, :], (int32[:], int32[:]), (int32[:], int64[:]), int64[:] -> int64[:, :]")
 def items_met(met, probes, sets, least):
     """Return int64[n, 3]: (text, item, windows) of the items that have enough windows in a text.
 

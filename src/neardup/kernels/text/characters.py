@@ -11,7 +11,7 @@ in NFC is hashed as it is; another one is decoded and normalised first. ``tables
 import numpy as np
 
 from neardup.kernels.bits import four_steps61, load64, odd_mask, trailing_zeros, white_mask
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.sorting import room
 from neardup.kernels.text.hashing import AS_IS, BLOCK, PADDING, PRIME, keyed_hash, powers61, top_of, write_edges
 from neardup.kernels.text.tokens import put_utf8
@@ -35,7 +35,7 @@ _ALL, _ONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
 _4, _8, _64 = np.uint64(4), np.uint64(8), np.uint64(64)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def _decode(data, i, end):
     """Decode a sequence like ``decode_rare``: branches, not a computation, say where the next one begins."""
     lead = np.int64(data[i])
@@ -50,7 +50,7 @@ def _decode(data, i, end):
     return decode_rare(data, i, end)
 
 
-@njit(cache=True, nogil=True)
+@part
 def field_edges(data, start, end, tables, edges):
     """Write the start and end of each field of ``data[start:end]`` to ``edges``; return the number of fields.
 
@@ -97,14 +97,14 @@ def field_edges(data, start, end, tables, edges):
     return n >> 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part(inline=True)
 def without_mark(data, start, end):
     """Return where a text begins, after its byte order mark."""
     marked = end - start > 2 and data[start] == 0xEF and data[start + 1] == 0xBB and data[start + 2] == 0xBF
     return start + 3 if marked else start
 
 
-@njit(cache=True, nogil=True)
+@entry("uint8[:], int64, int64, UnicodeTables -> (uint32[:], int64)")
 def normal_points(data, start, end, tables):
     """Return (code points uint32, their number) of any text in NFC."""
     points, n, i = np.empty(end - start + 8, np.uint32), np.int64(0), np.int64(start)
@@ -126,7 +126,7 @@ def normal_points(data, start, end, tables):
     return nfc(points, n, tables)
 
 
-@njit(cache=True, nogil=True)
+@part
 def normalised_fields(data, start, end, tables):
     """Return (bytes uint8, edges int64, number of fields) of any text, in NFC; NUL is written as NUL_BYTE."""
     points, n = normal_points(data, start, end, tables)
@@ -150,7 +150,7 @@ def normalised_fields(data, start, end, tables):
     return text, edges, fields
 
 
-@njit(cache=True, nogil=True)
+@part
 def hash_of_fields(data, edges, n, key, hashes):
     """Return a polynomial (uint64) of n and the hashes of n fields; ``hashes`` (uint64[BLOCK]) is scratch."""
     k, powers, value = key.tokens, powers61(key.stream[0]), np.uint64(n)
@@ -171,7 +171,7 @@ def hash_of_fields(data, edges, n, key, hashes):
     return value % PRIME
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, UnicodeTables, Key, out uint64[:] -> None")
 def character_hashes(batch, tables, key, out):
     """Write the hash of the characters of each document of a TextBatch to ``out`` (uint64[n]), by a ``Key``."""
     edges, hashes = np.empty(8192, np.int64), np.empty(BLOCK, np.uint64)

@@ -23,7 +23,7 @@ only if they are equal without case. The path for other text (``unicode.py``) wr
 same convention.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,8 @@ from neardup.kernels.bits import (
     trailing_zeros,
     word_mask,
 )
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
+from neardup.kernels.declarations import Uint64s, record
 from neardup.kernels.shingles import mix64
 
 LOW_LINE = 0x5F
@@ -59,7 +60,7 @@ _KEY_A, _KEY_B, _KEY_C = (
 )
 
 
-@njit(cache=True, nogil=True)
+@part
 def hash_token(data, start, end, fold):
     """Return the published hash (uint64) of ``data[start:end]``, not empty, or-ed with ``fold`` (LOWER, AS_IS).
 
@@ -78,7 +79,7 @@ def hash_token(data, start, end, fold):
     return value
 
 
-@njit(cache=True, nogil=True)
+@part
 def is_ascii(data, start, end):
     """Return True if no byte of ``data[start:end]`` is above 0x7F."""
     at = start
@@ -91,7 +92,7 @@ def is_ascii(data, start, end):
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def write_edges(mask, carry, begin, edges, n):
     """Write where the runs of bits in ``mask`` (uint64) begin and end to ``edges[n:]``: (new n, its last bit).
 
@@ -108,7 +109,7 @@ def write_edges(mask, carry, begin, edges, n):
     return n + count, mask >> _63
 
 
-@njit(cache=True, nogil=True)
+@part
 def token_edges(data, start, end, edges):
     """Write the start and end of each token of ``data[start:end]`` to ``edges``; return the number of tokens.
 
@@ -131,7 +132,7 @@ def token_edges(data, start, end, edges):
     return _without_low_lines(data, edges, n >> 1) if low_lines != 0 else n >> 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _without_low_lines(data, edges, n):
     """Cut ``_`` off at the edges of ``n`` tokens, in place; return how many have other characters."""
     left = 0
@@ -164,6 +165,7 @@ _GOLD = np.uint64(0x9E3779B97F4A7C15)
 _SEVEN_BYTES = np.uint64((1 << 56) - 1)
 
 
+@record
 class Key(NamedTuple):
     """A key, expanded by ``neardup.text.keys``; the public one has no ``tokens`` and hashes as signatures do.
 
@@ -173,13 +175,13 @@ class Key(NamedTuple):
     ``occurrences``: k low, k high, k₀ low, k₀ high.
     """
 
-    tokens: Any  # uint64[TOKEN_KEYS], or uint64[0]
-    shingles: Any  # uint64[1 + longest shingle]
-    stream: Any  # uint64[2], below PRIME
-    occurrences: Any  # uint64[4]
+    tokens: Uint64s  # uint64[TOKEN_KEYS], or uint64[0]
+    shingles: Uint64s  # uint64[1 + longest shingle]
+    stream: Uint64s  # uint64[2], below PRIME
+    occurrences: Uint64s  # uint64[4]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _add(low, high, k_low, k_high, x):
     """Return (low, high) of the 128-bit sum of (low, high) and k·x, modulo 2¹²⁸."""
     product = k_low * x
@@ -187,14 +189,14 @@ def _add(low, high, k_low, k_high, x):
     return total, high + high_half(k_low, x) + k_high * x + np.uint64(total < product)
 
 
-@njit(cache=True, nogil=True)
+@part
 def top_of(k, x):
     """Return the upper 64 bits of k + k₀·x mod 2¹²⁸, for ``k`` = (k low, k high, k₀ low, k₀ high), x uint64."""
     _, high = _add(k[0], k[1], k[2], k[3], x)
     return high
 
 
-@njit(cache=True, nogil=True)
+@part
 def _polynomial(data, start, end, fold, point):
     """Return the bytes of ``data[start:end]`` and their number as a polynomial at the point."""
     value = np.uint64(end - start)
@@ -208,7 +210,7 @@ def _polynomial(data, start, end, fold, point):
     return value
 
 
-@njit(cache=True, nogil=True)
+@part
 def keyed_hash(data, start, end, fold, k, at):
     """Return the hash of ``data[start:end]`` (not empty) by the keys from ``k[at]`` on, like ``hash_token``."""
     if end - start > 8 * WORDS:
@@ -225,7 +227,7 @@ def keyed_hash(data, start, end, fold, k, at):
     return high
 
 
-@njit(cache=True, nogil=True)
+@entry("uint8[:], int64[:], int64, uint64, Key, out uint64[:] -> None")
 def hash_tokens(data, edges, n, fold, key, out):
     """Write the hashes of the n tokens ``data[edges[2 i]:edges[2 i + 1]]`` to ``out`` (uint64), by any key."""
     k = key.tokens
@@ -243,13 +245,13 @@ def hash_tokens(data, edges, n, fold, key, out):
             out[i] = keyed_hash(data, start, end, fold, k, 0)
 
 
-@njit(cache=True, nogil=True)
+@entry("uint32[:], int64, Key, out uint64[:] -> None")
 def hash_characters(codepoints, n, key, out):
     """Write the hashes of ``codepoints[:n]`` (uint32) to ``out`` (uint64), by any key."""
     hash_some_characters(codepoints, 0, n, key, out)
 
 
-@njit(cache=True, nogil=True)
+@part
 def hash_some_characters(codepoints, begin, n, key, out):
     """Write the hashes of ``codepoints[begin:begin + n]`` (uint32) to ``out[:n]`` (uint64), by any key."""
     k = key.tokens
@@ -262,7 +264,7 @@ def hash_some_characters(codepoints, begin, n, key, out):
         out[i] = top_of(few, np.uint64(codepoints[begin + i]) + _ONE)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _hash_thrice(data, edges, span, fold, k, out):
     """Compute the published hash and two independent keyed ones of 60 bits of some tokens, see ``hash_tokens``.
 
@@ -287,7 +289,7 @@ def _hash_thrice(data, edges, span, fold, k, out):
             second[j] = keyed_hash(data, start, end, fold, k, SECOND) >> _4
 
 
-@njit(cache=True, nogil=True)
+@part
 def _hash_again(data, edges, span, fold, k, out):
     """Compute the two keyed hashes of ``_hash_thrice``; ``out`` = (hashes of all by ``hash_tokens``, two more)."""
     units, first, second = out
@@ -303,7 +305,7 @@ def _hash_again(data, edges, span, fold, k, out):
             second[j] = keyed_hash(data, start, end, fold, k, SECOND) >> _4
 
 
-@njit(cache=True, nogil=True)
+@part
 def stream_of_characters(codepoints, n, key, halves):
     """Return the two ``stream_values`` of ``codepoints[:n]`` (uint32).
 
@@ -322,7 +324,7 @@ def stream_of_characters(codepoints, n, key, halves):
     return values[0] % PRIME, values[1] % PRIME
 
 
-@njit(cache=True, nogil=True)
+@part
 def stream_of_tokens(data, edges, n, fold, key, out, hashed):
     """Return the two ``stream_values`` of n tokens; ``out`` = (published, first, second), uint64.
 
@@ -340,19 +342,19 @@ def stream_of_tokens(data, edges, n, fold, key, out, hashed):
     return values[0] % PRIME, values[1] % PRIME
 
 
-@njit(cache=True, nogil=True)
+@part
 def powers61(point):
     """Return (p, p², p³, p⁴) modulo the prime."""
     square = multiply61(point, point)
     return point, square, multiply61(square, point), multiply61(square, square)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _both_powers(points):
     return powers61(points[0]), powers61(points[1])
 
 
-@njit(cache=True, nogil=True)
+@part
 def stream_values(first, second, n, points):
     """Return the hashes ``first[:n]`` and ``second[:n]`` as polynomials at two points, with n in front.
 
@@ -362,7 +364,7 @@ def stream_values(first, second, n, points):
     return a % PRIME, b % PRIME
 
 
-@njit(cache=True, nogil=True)
+@part
 def _continued(first, second, n, powers, values):
     """Continue two polynomials with the next n hashes; n is a multiple of four except at the end of a stream."""
     p, q = powers
@@ -388,7 +390,7 @@ def _continued(first, second, n, powers, values):
     return a, b
 
 
-@njit(cache=True, nogil=True)
+@part
 def occurrence(value, times, k):
     """Return the hash (uint64) of the occurrence of ``value`` after ``times`` (≥ 1), by ``Key.occurrences``."""
     return mix64(value + top_of(k, times))

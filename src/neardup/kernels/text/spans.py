@@ -12,7 +12,7 @@ same.
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.sorting import copy_into, room
 from neardup.kernels.text.hashing import AS_IS, LOWER, PADDING, hash_tokens, is_ascii, token_edges
 from neardup.kernels.text.tokens import put_utf8, tokenise
@@ -31,13 +31,13 @@ from neardup.kernels.text.unicode import (
 )
 
 
-@njit(cache=True, nogil=True)
+@part
 def _scalar(code_point):
     """Return the code point itself, or U+FFFD for a surrogate, which UTF-8 text cannot contain."""
     return np.int64(REPLACEMENT) if 0xD800 <= code_point <= 0xDFFF else np.int64(code_point)
 
 
-@njit(cache=True, nogil=True)
+@part
 def fold(text, tables):
     """Map every code point of ``text`` (uint32) by NFKC_CF: (code points uint32, index in ``text`` int32)."""
     size = 0
@@ -61,7 +61,7 @@ def fold(text, tables):
     return out, origin
 
 
-@njit(cache=True, nogil=True)
+@entry("uint32[:], UnicodeTables -> (uint32[:], int32[:], int32[:])")
 def normalise_with_origin(text, tables):
     """Return the normalised text and its origin: (code points uint32[n], begins int32[n], ends int32[n]).
 
@@ -99,7 +99,7 @@ def normalise_with_origin(text, tables):
     return out[:size], begins[:size], ends[:size]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _utf8_length(code_point):
     """Return the number of bytes of a code point in UTF-8."""
     if code_point < 0x80:
@@ -109,7 +109,7 @@ def _utf8_length(code_point):
     return 3 if code_point < 0x10000 else 4
 
 
-@njit(cache=True, nogil=True)
+@entry("uint32[:], int64[:], UnicodeTables -> int64[:, :]")
 def token_places(codepoints, ends, tables):
     """Return int64[tokens, 2]: the code points [begin, end) of each token that ``tokenise`` found.
 
@@ -135,7 +135,7 @@ def token_places(codepoints, ends, tables):
     return places
 
 
-@njit(cache=True, nogil=True)
+@part
 def is_digit(code_point, zeros):
     """Return whether a code point is a decimal digit; ``zeros`` (int64) are the digits 0.
 
@@ -149,7 +149,7 @@ def is_digit(code_point, zeros):
     return found
 
 
-@njit(cache=True, nogil=True)
+@entry("uint32[:], int64[:, :], int64[:] -> bool[:]")
 def only_digits(codepoints, places, zeros):
     """Return bool[tokens]: whether a token consists of decimal digits only; ``zeros`` (int64) are the digits 0."""
     numbers = np.ones(places.shape[0], np.bool_)
@@ -159,7 +159,7 @@ def only_digits(codepoints, places, zeros):
     return numbers
 
 
-@njit(cache=True, nogil=True)
+@entry("uint32[:], int32[:], int32[:], UnicodeTables -> (uint32[:], int64[:, :])")
 def characters(codepoints, begins, ends, tables):
     """Return the characters of character shingles: (code points uint32[n], spans int64[n, 2]).
 
@@ -186,7 +186,7 @@ def characters(codepoints, begins, ends, tables):
 SPACE = 0x20
 
 
-@njit(cache=True, nogil=True)
+@part
 def is_among(listed, value):
     """Return whether ``value`` is in ``listed`` (uint64, ascending)."""
     low, high = 0, listed.size
@@ -199,7 +199,7 @@ def is_among(listed, value):
     return low < listed.size and listed[low] == value
 
 
-@njit(cache=True, nogil=True)
+@part
 def _without(text, edges, hashes, rule, counts, out, used):
     """Copy the ASCII ``text`` = (data, start, end) to ``out[used:]``, with spaces for the tokens to drop."""
     (data, start, end), (numbers, listed) = text, rule
@@ -218,7 +218,7 @@ def _without(text, edges, hashes, rule, counts, out, used):
     return used + end - start
 
 
-@njit(cache=True, nogil=True)
+@part
 def _normalised_without(text, rule, zeros, counts, out, used):
     """Write code points to ``out[used:]`` as UTF-8, with spaces for the tokens to drop; return the new size.
 
@@ -245,7 +245,7 @@ def _normalised_without(text, rule, zeros, counts, out, used):
     return used
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, UnicodeTables, Key, (bool, uint64[:]), int64[:], out int64[:, :] -> (uint8[:], int64[:])")
 def drop_tokens(batch, tables, key, rule, zeros, counts):
     """Return the texts of a TextBatch without some tokens: (data uint8, ends int64[n]).
 

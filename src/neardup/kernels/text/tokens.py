@@ -7,7 +7,7 @@ a full-text index, so that its words are exactly the tokens that shingles are ma
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 from neardup.kernels.sorting import copy_into
 from neardup.kernels.text.hashing import LOW_LINE, PADDING, is_ascii, token_edges
 from neardup.kernels.text.unicode import CONNECTOR, CONTINUATION, SPACELESS, TOKEN, WHITE_SPACE, normalise, record
@@ -19,7 +19,7 @@ LOW_LINE_BYTE = 0x7F
 NONE, WORD, SINGLE = 0, 1, 2  # state of the scan
 
 
-@njit(cache=True, nogil=True)
+@part
 def put_utf8(code_point, out, size):
     """Write one code point as UTF-8 to out[size:] and return the new size (int64)."""
     if code_point < 0x80:
@@ -41,7 +41,7 @@ def put_utf8(code_point, out, size):
     return size + 4
 
 
-@njit(cache=True, nogil=True)
+@entry("uint32[:], int64, UnicodeTables, out uint8[:], out int64[:] -> int64")
 def tokenise(codepoints, n, tables, out, ends):
     """Write the tokens of codepoints[:n] as UTF-8 back to back into ``out``; return their number (int64).
 
@@ -81,7 +81,7 @@ def tokenise(codepoints, n, tables, out, ends):
     return n_tokens
 
 
-@njit(cache=True, nogil=True)
+@entry("out uint32[:], int64, UnicodeTables -> int64")
 def collapse_white_space(codepoints, n, tables):
     """Trim codepoints[:n] and make each run of White_Space one U+0020, in place; return the new n (int64)."""
     size = np.int64(0)
@@ -102,7 +102,7 @@ def collapse_white_space(codepoints, n, tables):
 _SPACE, _LOWER = np.uint8(0x20), np.uint8(0x20)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _more(out, used, needed):
     """Return ``out`` with room for ``needed`` elements after the first ``used``: itself, or a larger copy."""
     if used + needed <= out.size:
@@ -112,7 +112,7 @@ def _more(out, used, needed):
     return larger
 
 
-@njit(cache=True, nogil=True)
+@part
 def _write_ascii(data, edges, n, out, used):
     """Write the tokens between ``edges`` of an ASCII text to ``out[used:]``; return the new ``used``."""
     for i in range(n):
@@ -125,7 +125,7 @@ def _write_ascii(data, edges, n, out, used):
     return used
 
 
-@njit(cache=True, nogil=True)
+@part
 def _write_tokens(text, ends, n, out, used):
     """Copy the ``n`` tokens that ``tokenise`` wrote to ``text`` to ``out[used:]``; return the new ``used``."""
     begin = np.int64(0)
@@ -140,7 +140,7 @@ def _write_tokens(text, ends, n, out, used):
     return used
 
 
-@njit(cache=True, nogil=True)
+@entry("TextBatch, UnicodeTables -> (uint8[:], int64[:], int64[:])")
 def token_streams(batch, tables):
     """Return the token streams of all documents of a TextBatch: (streams uint8, ends int64[n], tokens int64[n]).
 

@@ -8,7 +8,7 @@ text that passes the quick check of UAX #15, section 9 skips the NFC half.
 
 import numpy as np
 
-from neardup.kernels.compiler import njit
+from neardup.kernels.compiler import entry, part
 
 # Flag bits of a record (the layout is described at UnicodeTables)
 TOKEN = 1  # general category L*, M*, N* or Pc
@@ -34,20 +34,20 @@ L_COUNT, V_COUNT, T_COUNT = 19, 21, 28
 S_COUNT = L_COUNT * V_COUNT * T_COUNT
 
 
-@njit(cache=True, nogil=True)
+@part
 def record(code_point, tables):
     """Return the record (int64) of one code point."""
     block = np.int64(tables.block_of[code_point >> SHIFT])
     return np.int64(tables.blocks[(block << SHIFT) | (code_point & LOW)])
 
 
-@njit(cache=True, nogil=True)
+@part
 def pair_slot(first, second, n_slots):
     """Return the slot (int64) where the search for a pair of code points starts; n_slots is a power of 2."""
     return (first * 101 + second * 6007) & (n_slots - 1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def decode_rare(data, i, end):
     """Decode a sequence that is not valid in two or three bytes: (code point or -1 if ill-formed, bytes consumed).
 
@@ -76,7 +76,7 @@ def decode_rare(data, i, end):
     return code_point, tail + 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def quick_check(rec, last):
     """Return (ccc, whether NFC is in doubt) for a record after a character of combining class ``last``."""
     if rec & CHECK == 0:
@@ -85,7 +85,7 @@ def quick_check(rec, last):
     return ccc, (rec & MAYBE) != 0 or (ccc != 0 and ccc < last)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _spread(rec, tables, out, n, last):
     """Write the sequence of a TO_POOL record to out[n:]; return (n, last, doubt) like ``_fold``."""
     doubt = False
@@ -99,7 +99,7 @@ def _spread(rec, tables, out, n, last):
     return n, last, doubt
 
 
-@njit(cache=True, nogil=True)
+@part
 def _fold(data, i, end, tables, out, n, last):
     """Decode data[i:end] and map it by NFKC_CF into out[n:].
 
@@ -157,7 +157,7 @@ def _fold(data, i, end, tables, out, n, last):
     return i, n, n_invalid, last, doubt
 
 
-@njit(cache=True, nogil=True)
+@entry("uint8[:], int64, int64, UnicodeTables -> (uint32[:], int64, int64)")
 def normalise(data, start, end, tables):
     """Return (code points uint32[], n int64, n_invalid int64): the text of the UTF-8 data[start:end].
 
@@ -180,7 +180,7 @@ def normalise(data, start, end, tables):
     return out, n, n_invalid
 
 
-@njit(cache=True, nogil=True)
+@part
 def nfc(codepoints, n, tables):
     """Return (code points uint32[], n int64): the NFC of codepoints[:n], already mapped by NFKC_CF.
 
@@ -215,7 +215,7 @@ def nfc(codepoints, n, tables):
     return out, size
 
 
-@njit(cache=True, nogil=True)
+@part
 def _decomposed_length(codepoints, n, tables):
     """Return the number of code points of the full canonical decomposition, an upper bound for the NFC."""
     length = np.int64(n)
@@ -229,7 +229,7 @@ def _decomposed_length(codepoints, n, tables):
     return length
 
 
-@njit(cache=True, nogil=True)
+@part
 def _decompose(code_point, tables, out, size):
     """Write the full canonical decomposition to out[size:] and return the new size."""
     syllable = code_point - S_BASE
@@ -250,13 +250,13 @@ def _decompose(code_point, tables, out, size):
     return size + length
 
 
-@njit(cache=True, nogil=True)
+@part
 def _ccc(code_point, tables):
     """Return the canonical combining class (int64) of a code point that is not MAPPED."""
     return (record(np.int64(code_point), tables) >> PAYLOAD) & 0xFF
 
 
-@njit(cache=True, nogil=True)
+@part
 def _order(text, start, end, tables):
     """Sort each run of ccc != 0 in text[start:end] by ccc, stably (canonical ordering, D109)."""
     i = start
@@ -281,7 +281,7 @@ def _order(text, start, end, tables):
         i = stop
 
 
-@njit(cache=True, nogil=True)
+@part
 def _order_long(text, start, end, tables):
     """Sort text[start:end] by ccc with a stable counting sort: linear for any run of marks."""
     places = np.zeros(257, np.int64)
@@ -296,7 +296,7 @@ def _order_long(text, start, end, tables):
         places[ccc] += 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _pair(first, second, tables):
     """Return the primary composite (int64) of two code points, 0 without one (D114, D115)."""
     if 0 <= second - V_BASE < V_COUNT and 0 <= first - L_BASE < L_COUNT:
@@ -313,7 +313,7 @@ def _pair(first, second, tables):
     return np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _compose(text, start, end, tables):
     """Compose text[start:end], decomposed and ordered, in place (D117); return its new end."""
     size = start

@@ -266,7 +266,7 @@ def groups_account(judged: JudgedRun, search: SearchSettings, keep: Keep, differ
 
 
 def _versions(tokenizer: str) -> dict[str, str]:
-    known = {name: installed_version(name) or "" for name in ("numpy", "numba", "pyarrow")}
+    known = {name: installed_version(name) or "" for name in ("numpy", "pyarrow")}
     named = {f"{TOKENIZERS} {tokenizer}": tokenizer_version(tokenizer)} if tokenizer else {}
     return {"python": platform.python_version(), **known, **packages(), **named}
 
