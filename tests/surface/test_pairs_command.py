@@ -93,5 +93,5 @@ def test_a_memory_limit_is_followed_or_refused(folder: Path) -> None:
     (folder / "long.txt").write_text(words)
     (folder / "other.txt").write_text(words.replace("w77 ", "x "))
     assert has_parts(run("pairs", folder, "all.jsonl", "--memory", "1GB").stdout, "4 documents")
-    refused = run("pairs", folder, "long.txt", "other.txt", "--memory", "360MB", status=2).stderr
+    refused = run("pairs", folder, "long.txt", "other.txt", "--memory", "240MB", status=2).stderr
     assert has_parts(refused, "--memory", "dedup")

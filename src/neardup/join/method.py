@@ -89,7 +89,7 @@ def join_room(search: SearchSettings) -> int:
     """The bytes that an exact join uses at most; a join that needs more is made in parts (``exact_parts.py``).
 
     >>> join_room(SearchSettings(memory=2.0)), join_room(SearchSettings())
-    (988200000, 1000000000)
+    (1057200000, 1000000000)
     """
     return search.join_bytes if search.limit is None else join_bytes_of(search.limit)
 
@@ -119,7 +119,7 @@ def choose(search: SearchSettings, shingles: int, unit: str = "word") -> Choice:
     ``unit`` is the unit of the shingles, "word" or "char".
 
     >>> choose(SearchSettings(memory=2.0), 1_000_000).why
-    'an exact join takes 16.0 MB at most, 988.2 MB are allowed'
+    'an exact join takes 16.0 MB at most, 1.1 GB are allowed'
     >>> choose(SearchSettings(memory=2.0), 1_000_000_000).method
     'lsh'
     >>> choose(SearchSettings(memory=2.0), 20_000_000, "char").why

@@ -207,7 +207,7 @@ def join_bytes_of(limit: int | None) -> int:
     """The bytes that an exact join may use.
 
     >>> join_bytes_of(None), join_bytes_of(2_000_000_000)
-    (1000000000, 988200000)
+    (1000000000, 1057200000)
     """
     return JOIN_BYTES if limit is None else round(JOIN_SHARE * room_of(limit))
 
