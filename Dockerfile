@@ -9,7 +9,7 @@ COPY LICENSES LICENSES
 COPY kernelbuild kernelbuild
 COPY src src
 # kernels for other processors of this kind than that of the build; the one that fits is chosen at the start
-ARG KERNELS="x86-64-v2 x86-64-v3"
+ARG KERNELS="x86-64-v2 x86-64-v3 x86-64-v4"
 # with SOURCE_DATE_EPOCH, byte code is compared with its source by a hash; Buildah rounds times of files in COPY --from
 RUN test "$(uname -m)" = x86_64 || KERNELS=generic; export NEARDUP_KERNELS_FOR="$KERNELS" \
     && python -m venv /opt/neardup \
