@@ -40,7 +40,6 @@ class Target(NamedTuple):
     cpu: str
     features: str
     triple: str
-    zig: str = ""
 
 
 def entries() -> Iterator[Any]:
@@ -75,7 +74,7 @@ def _built(folder: Path, level: str) -> Path:
 
     state = native.state_of_sources()
     target = machine.target_of(level)
-    linker = machine.linker_of(target)
+    linker = machine.linker_of()
     path = folder / f"{level}{native.SUFFIX}"
     jobs = _jobs(target)
     missing = [job for job in jobs.values() if not job.file.exists()]

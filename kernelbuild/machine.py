@@ -21,8 +21,6 @@ def target_of(level: str) -> Target:
     """Return what a level means on this machine."""
     import llvmlite.binding as llvm
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
     triple = llvm.get_process_triple()
     if level == HOST and platform.machine().lower() in ("x86_64", "amd64"):
         return Target(level, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), triple)
@@ -52,13 +50,13 @@ def needs_of(target: Target) -> list[int]:
         return [0] * 6
     with tempfile.TemporaryDirectory() as place:
         made = Path(place, "processor.so")
-        subprocess.run([*linker_of(target), "-O2", "-shared", "-fPIC", "-o", str(made), str(RUNTIME)], check=True)
+        subprocess.run([*linker_of(), "-O2", "-shared", "-fPIC", "-o", str(made), str(RUNTIME)], check=True)
         words = (ctypes.c_uint32 * 6)()
         ctypes.CDLL(str(made)).nd_processor(words)
         return list(words)
 
 
-def linker_of(target: Target) -> list[str]:
+def linker_of() -> list[str]:
     """Return the command of the C compiler: the system's, or else the one in the package ``ziglang``."""
     named = os.environ.get("CC")
     if named:

@@ -37,9 +37,6 @@ _WITHOUT_KERNELS = {"compiler.py", "native.py", "plain_bits.py"}
 _COPIED = 1 << 16
 """Bytes of a result up to which a copy costs less than an owner that frees it."""
 _CONTIGUOUS, _ALIGNED, _WRITABLE = 0x1, 0x100, 0x400  # flags of NumPy's arrays
-_LITTLE = sys.byteorder == "little"
-
-
 _AGAIN = "Install neardup again, with --force-reinstall --no-cache-dir, on this machine"
 
 
@@ -168,10 +165,10 @@ class Call:
         self._name = kernel.rpartition(":")[2]
         self._signature, self._parameters = signature, inspect.signature(function)
         self._count = len(signature.arguments)
-        self._function, self._release = opened.function(kernel, number, spelled(signature)), opened.release
+        self._function = opened.function(kernel, number, spelled(signature))
         self._puts = [_put(type) for type in signature.arguments]
         taken = "".join(map(_letters, signature.arguments))
-        given = _result_letters(signature.result)
+        given = _letters(signature.result, owned="Q") if signature.result else ""
         self._taken, self._given = struct.Struct(f"={taken}"), struct.Struct(f"={given}")
         self._error_at = self._taken.size + self._given.size
         self._words = ctypes.c_int64 * (self._error_at // 8 + 2)
@@ -220,28 +217,18 @@ class Call:
         return TypeError(f"{self._name}: the arguments are not of the declared types")
 
 
-def _letters(type: Type) -> str:
-    """Return the format of the words of an argument, as ``struct`` has it."""
+def _letters(type: Type, owned: str = "") -> str:
+    """Return the format of the words of a value, as ``struct`` has it; ``owned`` precedes arrays in a result."""
     if isinstance(type, Array):
-        return "Q" + "q" * type.dimensions
+        return f"{owned}Q{'q' * type.dimensions}"
     if isinstance(type, Scalar):
         return _padded(type.dtype)
-    return "".join(map(_letters, type.fields))
+    return "".join(_letters(field, owned) for field in type.fields)
 
 
 def _padded(dtype: str) -> str:
     letter = SCALARS[dtype]
     return f"{letter}{8 - struct.calcsize('=' + letter)}x" if letter not in "qQd" else letter
-
-
-def _result_letters(type: Type | None) -> str:
-    if type is None:
-        return ""
-    if isinstance(type, Array):
-        return "QQ" + "q" * type.dimensions
-    if isinstance(type, Scalar):
-        return _padded(type.dtype)
-    return "".join(map(_result_letters, type.fields))
 
 
 def _put(type: Type) -> Put:
