@@ -1,6 +1,6 @@
 """The decorators of kernels: ``entry`` for those that Python calls, ``part`` for those that only kernels call.
 
-Kernels are compiled when the package is built (``kernelbuild``), and ``native.py`` calls them. Where Numba is
+Kernels are compiled when the package is built (``kernelbuild``), and ``calls.py`` calls them. Where Numba is
 installed, which the package does not need, it can compile them in the process: each part that Python calls after
 all, as tests do, and with ``NEARDUP_KERNELS=jit`` the entries too. With ``NUMBA_DISABLE_JIT=1`` they are plain
 functions of Python.
@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from neardup.kernels import declarations
-from neardup.kernels.native import Call
+from neardup.kernels.calls import call_of
 
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 JIT = os.environ.get("NEARDUP_KERNELS") == "jit"
@@ -58,21 +58,11 @@ class Entry(Kernel):
 
     @cached_property
     def _call(self) -> Any:
-        if JIT:
-            return self.dispatcher
-        calls = [Call(self.name, number, self.py_func, of) for number, of in enumerate(self.signatures)]
-        return calls[0] if len(calls) == 1 else _first_that_takes(calls)
+        return self.dispatcher if JIT else call_of(self.name, self.py_func, self.signatures)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call it in the library. Raises TypeError for arguments of other types than it declares."""
         return self._call(*arguments, **named)
-
-
-def _first_that_takes(calls: list[Call]) -> Callable[..., Any]:
-    def call(*arguments: Any) -> Any:
-        return next((call for call in calls if call.takes(arguments)), calls[-1])(*arguments)
-
-    return call
 
 
 def _in_this_process(kernel: Kernel) -> Any:
