@@ -96,7 +96,7 @@ def rare_prefixes(hashes, starts, sizes, repeats, criterion):
 
     A document x shares at most |x| − unique shingles with a partner, which bounds the partner's size. A document
     whose unique shingles alone exceed the number that the threshold allows to differ has no partner of its size or
-    above, and so no entries.
+    above, and so no entries; nor has one without shingles.
     """
     n = starts.size
     mask = np.uint64(repeats.size - 1)
@@ -109,7 +109,7 @@ def rare_prefixes(hashes, starts, sizes, repeats, criterion):
             unique += repeats[hashes[i] & mask] == 0
         may_fail = size - fewest_shared(size, criterion)
         largest[x] = largest_partner(size, size - unique, criterion)
-        if unique <= may_fail:
+        if size > 0 and unique <= may_fail:
             wanted[x] = may_fail + 1 - unique
             total += wanted[x]
     entries, owner = np.empty(total, np.uint64), np.empty(total, np.int32)
