@@ -44,8 +44,8 @@ from neardup.collection import Collection
 from neardup.collection.query import parse
 from neardup.collection.query.plan import plan
 from neardup.collection.search import Evaluation
-from neardup.sketch.documents import shingle_sets
 from neardup.tables import Int64s, UInt64s
+from neardup.text.sketch.documents import shingle_sets
 from table import Report
 
 SPARE, BATCHES, SINGLES, NEAR_BATCHES, WARM = 10_000, 40, 300, 20, 50

@@ -43,7 +43,7 @@ import resource
 import sys
 from contextlib import contextmanager
 from neardup.cli import main
-from neardup.run import pipeline
+from neardup.deduplication.run import pipeline
 
 spent, stage = {}, pipeline.Meter.stage
 

@@ -49,11 +49,11 @@ FINGERPRINT = """
 import json
 import sys
 import numpy as np
-import neardup.run.find  # the code of a whole run takes memory too
-from neardup.run.pipeline import Meter
+import neardup.deduplication.run.find  # the code of a whole run takes memory too
+from neardup.deduplication.run.pipeline import Meter
 from neardup.runtime import peak_memory
-from neardup.join.corpus import Corpus, Part
-from neardup.join.first_pass import fingerprint
+from neardup.deduplication.join.corpus import Corpus, Part
+from neardup.deduplication.join.first_pass import fingerprint
 from neardup.runtime import Silent
 from neardup.io.readers import choose_columns, open_documents
 from neardup.settings import Settings

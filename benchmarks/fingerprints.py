@@ -26,11 +26,11 @@ import neardup as nd
 from neardup.io.readers import choose_columns, open_documents
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.sketch.simhash import majority
-from neardup.lsh.index import band_probability
 from neardup.settings import Settings
-from neardup.sketch.documents import shingle_sets
-from neardup.sketch.minhash import MinHash
 from neardup.text.keys import PUBLIC
+from neardup.text.lsh.index import band_probability
+from neardup.text.sketch.documents import shingle_sets
+from neardup.text.sketch.minhash import MinHash
 from support import shared_data
 from table import Report, seconds
 

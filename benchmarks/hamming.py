@@ -39,7 +39,7 @@ MEMORY = """
 import sys
 import numpy as np
 from neardup.runtime import peak_memory
-from neardup.lsh.hamming import hamming_pairs
+from neardup.text.lsh.hamming import hamming_pairs
 hamming_pairs(np.arange(3000, dtype=np.uint64), 3)  # what the code itself takes is not asked for
 rows = np.random.default_rng(1).integers(0, 2**64, int(sys.argv[1]), dtype=np.uint64)
 before = peak_memory()

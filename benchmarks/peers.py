@@ -56,7 +56,7 @@ def end_to_end(batch: pa.Array, documents: list[str]) -> dict[str, Callable[[], 
     from gaoya.minhash import MinHashStringIndex
     from rensa import RMinHash
 
-    from neardup.sketch.minhash import MinHash
+    from neardup.text.sketch.minhash import MinHash
 
     family = MinHash(128)
     fast = FastSimilaritySketch(size=128, seed=1)
@@ -90,7 +90,7 @@ def measure_sketch(report: Report, corpus: Path, texts: Path | None, rounds: int
     from rensa import RMinHash
 
     from neardup.kernels.sketch.minhash import sketch_sets
-    from neardup.sketch.documents import classic_coefficients
+    from neardup.text.sketch.documents import classic_coefficients
 
     a, b = classic_coefficients(128)
     fast = FastSimilaritySketch(size=128, seed=1)

@@ -21,8 +21,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from neardup.join.misses import SEEDS, missed_with
-from neardup.lsh.bands import plan
+from neardup.deduplication.join.misses import SEEDS, missed_with
+from neardup.text.lsh.bands import plan
 from support import shared_data
 from support.simulated_families import runs_of, texts_of
 from support.simulated_pairs import Regime, coverage, coverage_by_the_kernel, missed_by_the_kernel

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from neardup.settings import Settings
-from neardup.sketch.documents import fingerprint, sign
 from neardup.text.keys import new_key
+from neardup.text.sketch.documents import fingerprint, sign
 from table import Report, seconds
 
 SAMPLE_BYTES = 100_000_000

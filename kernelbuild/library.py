@@ -45,7 +45,7 @@ class Target(NamedTuple):
 def entries() -> Iterator[Any]:
     """Yield all entries of the package, in order of their names."""
     import neardup.kernels
-    import neardup.text.unicode  # a named tuple of the declarations
+    import neardup.unicode  # a named tuple of the declarations
     from neardup.kernels.compiler import Entry
 
     found: dict[str, Any] = {}

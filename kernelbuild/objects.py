@@ -20,7 +20,7 @@ from numba.core import cgutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.np import arrayobj
 
-import neardup.text.unicode  # noqa: F401  # a named tuple of the declarations
+import neardup.unicode  # noqa: F401  # a named tuple of the declarations
 from kernelbuild.dispatch import Part
 from neardup.kernels import compiler
 from neardup.kernels.compiler import Kernel

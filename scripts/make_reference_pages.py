@@ -17,9 +17,9 @@ import msgspec
 from neardup.cli.commands import COMMANDS
 from neardup.cli.help import usage
 from neardup.cli.option import REQUIRED, Option
-from neardup.run import account
-from neardup.run.find import STAGES
-from neardup.run.pipeline import Meter
+from neardup.deduplication.run import account
+from neardup.deduplication.run.find import STAGES
+from neardup.deduplication.run.pipeline import Meter
 from neardup.settings import COLLECTION_FIELDS, FIELDS, RECORDS, Field
 
 ROOT = Path(__file__).parents[1]

@@ -6,7 +6,7 @@ The UCD files are those of the Debian package ``unicode-data`` (version 15.0.0),
 https://www.unicode.org/Public/15.0.0/ucd/. Sections and properties are cited as in UAX #44 (the UCD),
 UAX #15 (normalisation forms) and UAX #29 (grapheme clusters). The same input gives the same bytes.
 
-The layout of the tables is described at ``neardup.text.unicode.UnicodeTables``; the flag bits and the
+The layout of the tables is described at ``neardup.unicode.UnicodeTables``; the flag bits and the
 hash of a pair are imported from ``neardup.kernels.text.unicode``, so that writer and reader cannot differ.
 """
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from neardup.kernels.text import unicode as kernel  # noqa: E402
-from neardup.text.unicode import TABLE_FILE, UNICODE_VERSION  # noqa: E402
+from neardup.unicode import TABLE_FILE, UNICODE_VERSION  # noqa: E402
 
 CODE_POINTS = 0x110000
 SPACELESS_SCRIPTS = frozenset({"Han", "Hiragana", "Thai", "Lao", "Khmer", "Myanmar"})

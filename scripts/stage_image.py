@@ -7,10 +7,10 @@ from dataclasses import fields
 from html import escape
 from textwrap import wrap
 
-from neardup.run.find import STAGES
-from neardup.run.pipeline import Stage
-from neardup.run.stages.records import Inputs
-from neardup.run.stages.result import Outcome
+from neardup.deduplication.run.find import STAGES
+from neardup.deduplication.run.pipeline import Stage
+from neardup.deduplication.run.stages.records import Inputs
+from neardup.deduplication.run.stages.result import Outcome
 from neardup.settings import RECORDS
 
 HEADS = {

@@ -106,11 +106,11 @@ def outcomes(kind: str, seeds: Sequence[int]) -> Iterator[tuple[int, str]]:
 
 def outcome(path: Path, folder: Path) -> str:
     """A whole run over a file."""
+    from neardup.deduplication.run.find import run
+    from neardup.deduplication.run.save import save
+    from neardup.deduplication.run.stages.records import Inputs
     from neardup.errors import NeardupError
     from neardup.io.readers import choose_columns, open_files
-    from neardup.run.find import run
-    from neardup.run.save import save
-    from neardup.run.stages.records import Inputs
     from neardup.settings import Settings
 
     try:

@@ -25,7 +25,6 @@ from neardup.errors import (
 )
 
 if TYPE_CHECKING:
-    from neardup.advice import Advice, advise
     from neardup.collection import Collection, Near
     from neardup.collection.shards import Collections
     from neardup.collection.store import Store
@@ -33,30 +32,31 @@ if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison, resemblance_by_chunks
     from neardup.comparison.documents import compare
     from neardup.comparison.result import DESCRIPTIONS
-    from neardup.contamination.contamination import Contamination, decontaminate
-    from neardup.group.distinct import Distinct, Repeat, distinct
-    from neardup.group.leaders import group_pairs
-    from neardup.lsh.bands import Plan, plan
-    from neardup.lsh.hamming import HammingIndex, hamming_pairs
-    from neardup.lsh.hamming_tables import hamming_plan
-    from neardup.lsh.index import LSH
-    from neardup.repetition.passages import RepeatedPassages, passages
+    from neardup.comparison.walkthrough import Similarities, explain, similarities
+    from neardup.corpus.advice import Advice, advise
+    from neardup.corpus.contamination.contamination import Contamination, decontaminate
+    from neardup.corpus.repetition.passages import RepeatedPassages, passages
+    from neardup.deduplication.group.distinct import Distinct, Repeat, distinct
+    from neardup.deduplication.group.leaders import group_pairs
+    from neardup.deduplication.run.find import dedup, find
+    from neardup.deduplication.run.findings import Found, load
+    from neardup.deduplication.run.shards.merge import fingerprint_part, merge
+    from neardup.deduplication.run.top_pairs import TopPairs, top_pairs
     from neardup.review.report.content import report_page
-    from neardup.run.find import dedup, find
-    from neardup.run.findings import Found, load
-    from neardup.run.shards.merge import fingerprint_part, merge
-    from neardup.run.top_pairs import TopPairs, top_pairs
     from neardup.service.client import AsyncClient, Client
     from neardup.settings import Settings
-    from neardup.sketch.buckets import BucketMinHash
-    from neardup.sketch.documents import containment, hash_tokens, jaccard, shingles, tokens
-    from neardup.sketch.index import Index
-    from neardup.sketch.minhash import MinHash
-    from neardup.sketch.samples import BottomK, SampledShingles
-    from neardup.sketch.signatures import from_datasketch, read_signatures, write_signatures
-    from neardup.sketch.simhash import SimHash
-    from neardup.sketch.textbook import BBit, ModP, MultiplyShift
-    from neardup.walkthrough import Similarities, explain, similarities
+    from neardup.text.lsh.bands import Plan, plan
+    from neardup.text.lsh.hamming import HammingIndex, hamming_pairs
+    from neardup.text.lsh.hamming_tables import hamming_plan
+    from neardup.text.lsh.index import LSH
+    from neardup.text.sketch.buckets import BucketMinHash
+    from neardup.text.sketch.documents import containment, hash_tokens, jaccard, shingles, tokens
+    from neardup.text.sketch.index import Index
+    from neardup.text.sketch.minhash import MinHash
+    from neardup.text.sketch.samples import BottomK, SampledShingles
+    from neardup.text.sketch.signatures import from_datasketch, read_signatures, write_signatures
+    from neardup.text.sketch.simhash import SimHash
+    from neardup.text.sketch.textbook import BBit, ModP, MultiplyShift
 
     __version__: str
 
@@ -131,63 +131,63 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
 ]
 
 _LAZY = {
-    "Plan": "neardup.lsh.bands",
-    "plan": "neardup.lsh.bands",
-    "Advice": "neardup.advice",
-    "BBit": "neardup.sketch.textbook",
-    "BottomK": "neardup.sketch.samples",
-    "BucketMinHash": "neardup.sketch.buckets",
+    "Plan": "neardup.text.lsh.bands",
+    "plan": "neardup.text.lsh.bands",
+    "Advice": "neardup.corpus.advice",
+    "BBit": "neardup.text.sketch.textbook",
+    "BottomK": "neardup.text.sketch.samples",
+    "BucketMinHash": "neardup.text.sketch.buckets",
     "AsyncClient": "neardup.service.client",
     "Client": "neardup.service.client",
     "Collection": "neardup.collection",
     "Collections": "neardup.collection.shards",
     "Comparison": "neardup.comparison.compare",
-    "Contamination": "neardup.contamination.contamination",
+    "Contamination": "neardup.corpus.contamination.contamination",
     "DESCRIPTIONS": "neardup.comparison.result",
-    "Distinct": "neardup.group.distinct",
-    "Found": "neardup.run.findings",
-    "HammingIndex": "neardup.lsh.hamming",
-    "Index": "neardup.sketch.index",
-    "LSH": "neardup.lsh.index",
-    "MinHash": "neardup.sketch.minhash",
-    "ModP": "neardup.sketch.textbook",
-    "MultiplyShift": "neardup.sketch.textbook",
+    "Distinct": "neardup.deduplication.group.distinct",
+    "Found": "neardup.deduplication.run.findings",
+    "HammingIndex": "neardup.text.lsh.hamming",
+    "Index": "neardup.text.sketch.index",
+    "LSH": "neardup.text.lsh.index",
+    "MinHash": "neardup.text.sketch.minhash",
+    "ModP": "neardup.text.sketch.textbook",
+    "MultiplyShift": "neardup.text.sketch.textbook",
     "Near": "neardup.collection.near",
-    "RepeatedPassages": "neardup.repetition.passages",
-    "Repeat": "neardup.group.distinct",
-    "SampledShingles": "neardup.sketch.samples",
+    "RepeatedPassages": "neardup.corpus.repetition.passages",
+    "Repeat": "neardup.deduplication.group.distinct",
+    "SampledShingles": "neardup.text.sketch.samples",
     "Settings": "neardup.settings",
-    "SimHash": "neardup.sketch.simhash",
-    "Similarities": "neardup.walkthrough",
-    "similarities": "neardup.walkthrough",
+    "SimHash": "neardup.text.sketch.simhash",
+    "Similarities": "neardup.comparison.walkthrough",
+    "similarities": "neardup.comparison.walkthrough",
     "Store": "neardup.collection.store",
-    "TopPairs": "neardup.run.top_pairs",
+    "TopPairs": "neardup.deduplication.run.top_pairs",
     "View": "neardup.collection.view",
-    "advise": "neardup.advice",
+    "advise": "neardup.corpus.advice",
     "compare": "neardup.comparison.documents",
-    "containment": "neardup.sketch.documents",
-    "decontaminate": "neardup.contamination.contamination",
-    "dedup": "neardup.run.find",
-    "distinct": "neardup.group.distinct",
-    "explain": "neardup.walkthrough",
-    "find": "neardup.run.find",
-    "fingerprint_part": "neardup.run.shards.merge",
-    "from_datasketch": "neardup.sketch.signatures",
-    "group_pairs": "neardup.group.leaders",
-    "hamming_pairs": "neardup.lsh.hamming",
-    "hamming_plan": "neardup.lsh.hamming_tables",
-    "hash_tokens": "neardup.sketch.documents",
-    "jaccard": "neardup.sketch.documents",
-    "load": "neardup.run.findings",
-    "merge": "neardup.run.shards.merge",
-    "passages": "neardup.repetition.passages",
-    "read_signatures": "neardup.sketch.signatures",
+    "containment": "neardup.text.sketch.documents",
+    "decontaminate": "neardup.corpus.contamination.contamination",
+    "dedup": "neardup.deduplication.run.find",
+    "distinct": "neardup.deduplication.group.distinct",
+    "explain": "neardup.comparison.walkthrough",
+    "find": "neardup.deduplication.run.find",
+    "fingerprint_part": "neardup.deduplication.run.shards.merge",
+    "from_datasketch": "neardup.text.sketch.signatures",
+    "group_pairs": "neardup.deduplication.group.leaders",
+    "hamming_pairs": "neardup.text.lsh.hamming",
+    "hamming_plan": "neardup.text.lsh.hamming_tables",
+    "hash_tokens": "neardup.text.sketch.documents",
+    "jaccard": "neardup.text.sketch.documents",
+    "load": "neardup.deduplication.run.findings",
+    "merge": "neardup.deduplication.run.shards.merge",
+    "passages": "neardup.corpus.repetition.passages",
+    "read_signatures": "neardup.text.sketch.signatures",
     "report_page": "neardup.review.report.content",
     "resemblance_by_chunks": "neardup.comparison.compare",
-    "shingles": "neardup.sketch.documents",
-    "tokens": "neardup.sketch.documents",
-    "top_pairs": "neardup.run.top_pairs",
-    "write_signatures": "neardup.sketch.signatures",
+    "shingles": "neardup.text.sketch.documents",
+    "tokens": "neardup.text.sketch.documents",
+    "top_pairs": "neardup.deduplication.run.top_pairs",
+    "write_signatures": "neardup.text.sketch.signatures",
 }
 
 

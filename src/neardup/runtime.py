@@ -1,4 +1,4 @@
-"""Machine services that every stage of a run shares: progress, threads, deadlines, memory."""
+"""Machine services that every stage of a run shares: progress, threads, deadlines, memory, secrets."""
 
 import ctypes
 import errno
@@ -14,6 +14,8 @@ from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import Protocol, TypeVar
+
+from neardup.errors import SettingError
 
 Advance = Callable[[int], None]
 """A callback that receives the amount of work done since the last call, in the unit of the stage."""
@@ -289,3 +291,28 @@ def _peak_on_windows() -> int:
     ask.argtypes = (ctypes.c_void_p, ctypes.POINTER(_Counters), ctypes.c_uint32)
     found = _Counters(cb=ctypes.sizeof(_Counters))
     return int(found.peak_working_set) if ask(kernel32.GetCurrentProcess(), found, found.cb) else 0
+
+
+SECRET_BYTES = 32
+_SECRET = "NEARDUP_KEY"
+"""The environment variable that replaces the generator, to reproduce a failure under a known key."""
+
+
+def new_secret() -> bytes:
+    """Return 32 bytes from the system's generator, or NEARDUP_KEY if set. Raises SettingError if it is invalid."""
+    import secrets  # imported late: few commands need it
+
+    given = os.environ.get(_SECRET)
+    if given is None:
+        return secrets.token_bytes(SECRET_BYTES)
+    try:
+        secret = bytes.fromhex(given)
+    except ValueError:
+        secret = b""
+    if len(secret) != SECRET_BYTES:
+        raise SettingError(
+            f"{_SECRET} in the environment is not a key",
+            f"{2 * SECRET_BYTES} hexadecimal digits, to repeat a failure",
+            "Remove it: a key is drawn by itself",
+        )
+    return secret

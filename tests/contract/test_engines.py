@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.copy_differences import NO_TEXTS
 from neardup.errors import OutputError
-from neardup.run.copy_differences import NO_TEXTS
 from neardup.spark import components, decontaminate, decontamination
 from neardup.spark.dedup import dedup_files
 from neardup.spark.files import opened, require_new

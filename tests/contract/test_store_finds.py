@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_store import TEXTS, ids, open_store, remove, store
 
+from neardup import unicode as plain
 from neardup.collection.contract import OPERATORS, Operator
 from neardup.collection.fields import facts, holds
 from neardup.collection.store import Store
 from neardup.errors import InputError
-from neardup.text import unicode as plain
 from support import reference, shared_data
 from support.made_collections import numbers, put
 from support.strategies import any_text

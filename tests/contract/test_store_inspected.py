@@ -14,7 +14,7 @@ from test_store import STORES, ids, remove
 
 from neardup.collection.fields import facts
 from neardup.collection.store import Store
-from neardup.text.unicode import tokens
+from neardup.unicode import tokens
 from support.made_collections import put
 from support.strategies import any_text
 

@@ -21,20 +21,20 @@ from neardup.cli.option import REQUIRED
 from neardup.collection import arrivals, documents, pages, search
 from neardup.collection import records as collection_records
 from neardup.comparison.alignment import Alignment
-from neardup.lsh.hamming import HammingPairs
-from neardup.lsh.hamming_tables import Design, HammingPlan
-from neardup.measures import MEASURES
-from neardup.run import records as run_groups
-from neardup.run.findings import Found
-from neardup.run.places import Outside
+from neardup.comparison.walkthrough.explanation import Explanation
+from neardup.deduplication.run import records as run_groups
+from neardup.deduplication.run.findings import Found
+from neardup.deduplication.run.places import Outside
 from neardup.settings import FIELDS
-from neardup.sketch.families import Signature
-from neardup.sketch.minhash import MinHashSketch
-from neardup.sketch.provenance import Estimate
-from neardup.sketch.samples import Sample, Samples
-from neardup.sketch.signatures import Signatures
+from neardup.settings.measures import MEASURES
+from neardup.text.lsh.hamming import HammingPairs
+from neardup.text.lsh.hamming_tables import Design, HammingPlan
+from neardup.text.sketch.families import Signature
+from neardup.text.sketch.minhash import MinHashSketch
+from neardup.text.sketch.provenance import Estimate
+from neardup.text.sketch.samples import Sample, Samples
+from neardup.text.sketch.signatures import Signatures
 from neardup.text.units import Units
-from neardup.walkthrough.explanation import Explanation
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"

@@ -37,7 +37,7 @@ TERMS = re.compile(
     re.IGNORECASE,
 )
 """Terms of docs/contributing/language.md, and values of options: they name things."""
-HELP = ("cli/options/", "cli/commands.py", "settings/")
+HELP = ("cli/options/", "cli/commands.py", *(f"settings/{name}.py" for name in ("records", "rules", "settings")))
 """Descriptions of commands and options, which say what will be done, and errors about their values."""
 CODE = (
     "collection/store/postgres_tables.py",

@@ -1,4 +1,4 @@
-"""Who may import whom: a room imports only rooms below it, and the rooms form no circle."""
+"""Who may import whom: a wing imports only wings below it, and the files form no circle."""
 
 import ast
 from functools import cache
@@ -10,18 +10,63 @@ from support.statements import statements
 
 SOURCE = Path(__file__).parents[2] / "src" / "neardup"
 
-# low to high: records below, views above records, faces above views; a room imports only rooms below it
+# low to high: records below, views above records, faces above views; a wing imports only wings below it
+WINGS: dict[str, tuple[str, ...]] = {
+    "words": ("errors", "tables", "runtime", "unicode", "settings", "display", "display.view", "display.pictures"),
+    "kernels": tuple(
+        f"kernels.{name}"
+        for name in (
+            *("declarations", "formulas", "groups", "join", "lsh", "match", "names", "passages", "postings"),
+            *("rows", "sets", "shingles", "sketch", "sorting", "text"),
+        )
+    ),
+    "io": (
+        *("io.contents", "io.decisions", "io.fingerprints", "io.inputs", "io.names", "io.outputs", "io.place"),
+        "io.sources",
+    ),
+    "text": (
+        *("text.characters", "text.cleaning", "text.hamming", "text.intervals", "text.keys", "text.lsh.bands"),
+        *("text.sketch", "text.units"),
+    ),
+    "comparison": (
+        *("comparison.compare", "comparison.kinds", "comparison.kinds.rules", "comparison.matching"),
+        *("comparison.records", "comparison.views", "comparison.walkthrough"),
+    ),
+    "deduplication": (
+        *(f"deduplication.{name}" for name in ("groups", "pairs", "parts", "results", "reviews", "runs", "texts")),
+        "deduplication.join.base_documents",
+    ),
+    "collection": (
+        *("collection", "collection.answers", "collection.changes", "collection.queries", "collection.shard"),
+        *("collection.shards", "collection.store"),
+    ),
+    "service": (
+        *("service.server", "service.shard_client", "service.workers"),
+        *(f"service.web.{name}" for name in ("limits", "middleware", "monitoring", "server")),
+    ),
+    "corpus": ("corpus.advice", "corpus.decontamination", "corpus.passages"),
+    "review": ("review.desk.desk", "review.live.app", "review.report.content"),
+    "spark": ("spark.decontamination", "spark.dedup", "spark.files", "spark.job"),
+    "verifier": ("verifier",),
+    "cli": (),
+}
+"""The places of the house, each with its contract: the modules that other wings import."""
+MOST_CONTRACTS = {"kernels": 15}
+"""Contract modules of a wing, where 8 are too few."""
+MOST_ARROWS = 50
+"""Pairs of wings of which one imports the other."""
+WORDS = ("errors", "tables", "runtime", "unicode", "settings", "display")
+"""What all wings use, in one place of the picture."""
 LAYERS = (
-    ("errors", "tables", "runtime", "display", "kernels", "verifier"),
-    ("measures", "intervals", "text"),
+    ("errors", "tables", "display", "kernels", "verifier"),
+    ("runtime", "unicode"),
     ("settings",),
-    ("io", "lsh"),
-    ("sketch", "web"),
-    ("join", "comparison", "walkthrough"),
-    ("group", "collection"),
-    ("run", "service"),
-    ("advice", "contamination", "repetition", "review"),
-    ("spark",),
+    ("io",),
+    ("text",),
+    ("comparison",),
+    ("deduplication", "collection"),
+    ("service", "corpus"),
+    ("review", "spark"),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
@@ -104,9 +149,48 @@ def test_imports_only_lower_layers() -> None:
         assert not higher, f"{path.relative_to(SOURCE)} (layer {LEVEL[room]}) imports {higher}"
 
 
+def wing_of(module: str) -> str:
+    room = module.split(".")[1]
+    return "words" if room in WORDS else room
+
+
+def entered() -> dict[str, set[tuple[str, str]]]:
+    """By wing: the modules of other wings that import something of it, with the module that they name."""
+    found: dict[str, set[tuple[str, str]]] = {wing: set() for wing in WINGS}
+    for module, path in FILES.items():
+        if path.parent == SOURCE and path.stem in DOOR:
+            continue
+        for node in statements(path):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("neardup"):
+                continue
+            for alias in node.names:
+                within = f"{node.module}.{alias.name}"
+                through = node.module in CONTRACTS and within not in CONTRACTS
+                name = within if within in FILES and not through else str(node.module)
+                if name != "neardup" and wing_of(name) != wing_of(module):
+                    found[wing_of(name)].add((module, name))
+    return found
+
+
+CONTRACTS = {f"neardup.{name}" for names in WINGS.values() for name in names}
+
+
 def test_the_ground_plan_is_small() -> None:
-    entries = [path.name for path in SOURCE.iterdir() if path.name != "__pycache__"]
-    assert len(entries) <= 30, sorted(entries)
+    entries = [path.name for path in SOURCE.iterdir() if path.name not in ("__pycache__", "py.typed")]
+    assert len(entries) <= 21, sorted(entries)
+    assert len(WINGS) <= 16
+    assert {room for rooms in LAYERS for room in rooms} == (WINGS.keys() - {"words"}) | set(WORDS)
+    arrows = {(wing_of(module), wing) for wing, modules in entered().items() for module, _ in modules}
+    assert len(arrows) <= MOST_ARROWS, sorted(arrows)
+
+
+@pytest.mark.parametrize("wing", WINGS)
+def test_a_wing_is_entered_through_its_contract(wing: str) -> None:
+    contract = {f"neardup.{name}" for name in WINGS[wing]}
+    assert len(contract) <= MOST_CONTRACTS.get(wing, 8)
+    entries = entered()[wing]
+    assert {(module, name) for module, name in entries if name not in contract} == set()
+    assert contract <= {name for _, name in entries}, "a module that no other wing imports is no contract"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "service.md").read_te
 
 
 def test_every_limit_has_its_default() -> None:
-    limits = pytest.importorskip("neardup.web.limits", reason="the extra service is not installed")
+    limits = pytest.importorskip("neardup.service.web.limits", reason="the extra service is not installed")
     options = {option.name: option for option in COMMANDS["serve"].options}
     for name, allowed in limits.ALLOWED.items():
         default = getattr(limits.Limits(), name)
@@ -25,7 +25,7 @@ def test_every_endpoint_is_listed(tmp_path: Path) -> None:
     from neardup.collection import Collection
     from neardup.service.app import endpoints
     from neardup.service.executor import Executor
-    from neardup.web.limits import Limits
+    from neardup.service.web.limits import Limits
 
     executor = Executor(Collection(tmp_path / "mail.neardup"), Limits())
     paths = endpoints(executor).openapi()["paths"]
@@ -36,7 +36,7 @@ def test_every_endpoint_is_listed(tmp_path: Path) -> None:
 
 
 def test_every_code_and_metric_is_listed() -> None:
-    refusals = pytest.importorskip("neardup.web.limits", reason="the extra service is not installed")
+    refusals = pytest.importorskip("neardup.service.web.limits", reason="the extra service is not installed")
     package = Path(refusals.__file__).parents[1]
     rooms = [*package.glob("web/*.py"), *package.glob("service/*.py")]
     source = "".join(path.read_text(encoding="utf-8") for path in rooms)

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.save import save
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.io.readers import choose_columns, choose_reference, open_documents
-from neardup.run.find import run
-from neardup.run.save import save
-from neardup.run.stages.records import Inputs
 from support import shared_data
 from support.grouped import expected_groups, groups_of, rank_of
 from support.made_texts import Writer

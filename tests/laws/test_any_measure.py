@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
+from neardup.deduplication.join import common_text
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.errors import SettingError
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join import common_text
-from neardup.run.find import run
-from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
 from support import reference_measured, shared_data
 from support.full_run import FULL
@@ -271,7 +271,8 @@ def test_an_audit_lists_a_lost_pair_with_all_its_numbers(monkeypatch: pytest.Mon
     whole = nd.find(different(shared_data.or_own("django_docs")), **form)
     with monkeypatch.context() as patch:
         patch.setattr(
-            "neardup.kernels.join.met_pairs.met_pairs", lambda *given: (np.zeros((0, 3), np.int64), given[2][1])
+            "neardup.deduplication.join.prefix_join.met_pairs",
+            lambda *given: (np.zeros((0, 3), np.int64), given[2][1]),
         )
         lossy = nd.find(different(shared_data.or_own("django_docs")), **form, audit=1000)
     assert lossy.missed is not None

@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.save import save
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.arrow import chosen, may_compress
 from neardup.io.readers.ipc import codec_of
-from neardup.run.find import run
-from neardup.run.save import save
-from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
 from support.made_columns import LONG, bystanders, texts
 

@@ -15,14 +15,14 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
-from neardup.intervals import Sampled, share_of_totals
+from neardup.deduplication.join import search
+from neardup.deduplication.join.pairs import PairRoom
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.recall import SEED, Strata, allocate, draw
+from neardup.deduplication.run.stages import groups
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join import search
-from neardup.join.pairs import PairRoom
-from neardup.run.find import run
-from neardup.run.recall import SEED, Strata, allocate, draw
-from neardup.run.stages import groups
-from neardup.run.stages.records import Inputs
+from neardup.text.intervals import Sampled, share_of_totals
 from support import reference, reference_audit, shared_data
 from support.made_texts import Writer, punctuated
 from support.messages import has_parts

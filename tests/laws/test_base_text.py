@@ -15,16 +15,16 @@ import pytest
 from test_determinism import of_tables, without_costs
 
 import neardup as nd
+from neardup.deduplication.join import common_shingles, shingle_store
+from neardup.deduplication.join.base_documents import open_base
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.save import save
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join import common_shingles, shingle_store
-from neardup.join.base_documents import open_base
-from neardup.run.find import run
-from neardup.run.save import save
-from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
-from neardup.text.unicode import tokens
-from neardup.text.unicode import units as split
+from neardup.unicode import tokens
+from neardup.unicode import units as split
 from support import reference_base_text as by_hand
 from support.full_run import FULL
 from support.grouped import pairs_of

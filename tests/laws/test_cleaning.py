@@ -15,11 +15,11 @@ import pytest
 import neardup as nd
 from neardup.collection.records import NearCopy
 from neardup.errors import InputError, SettingError
-from neardup.settings import Settings
-from neardup.sketch.cleaning import cleaned
+from neardup.settings import Cleaning, Settings
 from neardup.text.cleaning import cleaner_of
-from neardup.text.unicode import tokens
+from neardup.text.sketch.cleaning import cleaned
 from neardup.text.units import read
+from neardup.unicode import tokens
 from support.reference_cleaning import by_hand, masked, remaining
 
 MASKS = (r"\d{4}-\d\d-\d\d", r"(?i)re: ?")
@@ -129,7 +129,7 @@ def test_a_column_and_a_text_are_cleaned_alike(unit: str) -> None:
     column = pa.array([None, *texts()])
     made = cleaned(column, settings).texts.to_pylist()
     for text, left in zip(("", *texts()), made, strict=True):
-        reading = read(text, cleaner=settings.cleaning.cleaner)
+        reading = read(text, cleaner=cleaner_of(settings.cleaning))
         assert read(left.decode()).units(unit == "word").strings == reading.units(unit == "word").strings
         if unit == "word":
             assert reading.words.strings == remaining(text, MASKS, True, STOP_WORDS)
@@ -151,7 +151,7 @@ def test_bytes_that_are_not_text_are_matched_by_nothing() -> None:
         b"\xff",
         b"\xed\xa0\x80  ",
     ]
-    reading = read("a \ud800 12", cleaner=cleaner_of([r"\d+"]))
+    reading = read("a \ud800 12", cleaner=cleaner_of(Cleaning(mask=(r"\d+",))))
     assert reading.words.strings == ["a"]
     assert reading.left_out.tolist() == [[4, 6]]
 

@@ -18,8 +18,8 @@ from neardup.collection.sets import CollectionBase
 from neardup.collection.view import View
 from neardup.errors import QueryError
 from neardup.settings import Settings
-from neardup.sketch.documents import shingle_sets
 from neardup.text.keys import PUBLIC
+from neardup.text.sketch.documents import shingle_sets
 from support import reference, shared_data
 from support.full_run import FULL
 from support.memory_collection import MemoryCollection

@@ -7,8 +7,8 @@ import random
 import pytest
 
 import neardup as nd
-import neardup.group.leaders
-from neardup.join import common_crowds, common_text
+import neardup.deduplication.group.leaders
+from neardup.deduplication.join import common_crowds, common_text
 
 FEW = 8
 
@@ -16,7 +16,7 @@ FEW = 8
 @pytest.fixture(autouse=True)
 def small_crowds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A crowd of nine documents."""
-    for module in (common_crowds, neardup.group.leaders):
+    for module in (common_crowds, neardup.deduplication.group.leaders):
         monkeypatch.setattr(module, "CROWD", FEW)
     monkeypatch.setattr(common_crowds, "_BATCH", 16)
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
+from neardup.deduplication.group.leaders import group
+from neardup.deduplication.join.pairs import Pairs
+from neardup.deduplication.join.prefix_join import HubSearch, join_hubs
+from neardup.deduplication.join.prefix_join import pairs_of as hub_pairs_of
 from neardup.errors import SettingError
-from neardup.group.leaders import group
-from neardup.join.pairs import Pairs
-from neardup.join.prefix_join import HubSearch, join_hubs
-from neardup.join.prefix_join import pairs_of as hub_pairs_of
 from neardup.kernels.formulas import CONTAINMENT, OVERLAP
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.settings import Settings

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.contamination.cuts import Cutter
-from neardup.contamination.evidence import Weights, WindowCounts
-from neardup.contamination.items import SHORTEST, WHOLE, ItemText, items_with_windows
-from neardup.contamination.matches import ItemSearch, MatchRules, scan
+from neardup.corpus.contamination.cuts import Cutter
+from neardup.corpus.contamination.evidence import Weights, WindowCounts
+from neardup.corpus.contamination.items import SHORTEST, WHOLE, ItemText, items_with_windows
+from neardup.corpus.contamination.matches import ItemSearch, MatchRules, scan
 from neardup.kernels.match.runs import longest_run
 from neardup.settings import Settings
 from neardup.text.keys import key_of, new_key

@@ -17,19 +17,19 @@ from typing import Any
 import pytest
 
 import neardup as nd
-import neardup.group.leaders
-import neardup.join.prefix_join
+import neardup.deduplication.group.leaders
+import neardup.deduplication.join.prefix_join
+from neardup.deduplication.join.candidates import HUB
+from neardup.deduplication.join.search import ExactJoin
+from neardup.deduplication.run.find import run_stages
+from neardup.deduplication.run.pipeline import Meter
+from neardup.deduplication.run.stages.records import Inputs
+from neardup.deduplication.run.stages.result import Outcome
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join.candidates import HUB
-from neardup.join.search import ExactJoin
 from neardup.kernels import components as component_kernels
 from neardup.kernels import leaders as leader_kernels
 from neardup.kernels.join import met_pairs as met_kernels
 from neardup.kernels.join import prefix_index as hub_kernels
-from neardup.run.find import run_stages
-from neardup.run.pipeline import Meter
-from neardup.run.stages.records import Inputs
-from neardup.run.stages.result import Outcome
 from neardup.runtime import Advance, Silent
 from support import shared_data
 from support.full_run import FULL
@@ -74,7 +74,7 @@ def test_a_crowd_has_the_same_groups_whether_all_its_pairs_are_asked_for_or_not(
     how: str, n: int, crowd: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One crowd has the size that counts as one; smaller ones stand for two others."""
-    assert neardup.group.leaders.CROWD == 1000
+    assert neardup.deduplication.group.leaders.CROWD == 1000
     small_crowds(monkeypatch, crowd)
     needed, every = needed_and_all(how, n)
     assert groups_of(needed) == groups_of(every)
@@ -157,7 +157,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     with monkeypatch.context() as patch:
         for name, kernel in searching_kernels().items():
             counting_kernel = counting(name, kernel.py_func)
-            for module in (*KERNELS, neardup.group.leaders, neardup.join.prefix_join):
+            for module in (*KERNELS, neardup.deduplication.group.leaders, neardup.deduplication.join.prefix_join):
                 if vars(module).get(name) is kernel:
                     patch.setattr(module, name, counting_kernel)
         yield calls
@@ -245,7 +245,7 @@ def test_texts_of_one_stock_are_passed_once(pairs: str, monkeypatch: pytest.Monk
     ):
         for name in names:
             monkeypatch.setattr(module, name, vars(module)[name].py_func)
-    monkeypatch.setattr(neardup.group.leaders, "lead", leader_kernels.lead)
+    monkeypatch.setattr(neardup.deduplication.group.leaders, "lead", leader_kernels.lead)
     found = nd.find(menus(n), method="exact", threads=1, pairs=pairs)
     assert found.pairs.num_rows == 0
     assert passed["_swept"] > n

@@ -13,7 +13,7 @@ import neardup as nd
 from neardup.errors import InputError
 from neardup.io.decisions.records import Change, FateOf, Judgement, Represents
 from neardup.io.decisions.store import DecisionStore
-from neardup.measures import MEASURES
+from neardup.settings.measures import MEASURES
 from support import reference_decisions
 from support.grouped import groups_of
 from support.made_texts import Writer, edited

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.save import save
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.io.readers import choose_columns, open_documents
-from neardup.run.find import run
-from neardup.run.save import save
-from neardup.run.stages.records import Inputs
-from neardup.text.unicode import tokens
+from neardup.unicode import tokens
 from support import shared_data
 from support.full_run import FULL
 from support.made_texts import Writer, edited, punctuated

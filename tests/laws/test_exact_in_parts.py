@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import neardup as nd
-from neardup.join.exact_parts import ExactParts
+from neardup.deduplication.join.exact_parts import ExactParts
 from support import shared_data
 from support.full_run import FULL
 from support.made_texts import Writer

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.io.formats import extract
-from neardup.text.unicode import tokens
+from neardup.unicode import tokens
 from support import shared_data
 from support.command_line import exit_status
 from support.made_files import docx_of, drawn, eml_of, html_of, msg_of, packed_stream, pdf_of, pdf_of_streams

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
-from neardup.join.candidates import near_candidates
-from neardup.lsh.hamming import HammingIndex
+from neardup.deduplication.join.candidates import near_candidates
+from neardup.text.lsh.hamming import HammingIndex
 from support import reference, shared_data
 from support.full_run import FULL
 

@@ -11,11 +11,11 @@ import pytest
 from test_determinism import made_rows, of_tables, real_rows, without_costs, written
 
 import neardup as nd
-from neardup.group import leaders as group
-from neardup.join import method as choose
-from neardup.join import search as search_module
-from neardup.join.corpus import Corpus
-from neardup.join.prefix_join import lookups
+from neardup.deduplication.group import leaders as group
+from neardup.deduplication.join import method as choose
+from neardup.deduplication.join import search as search_module
+from neardup.deduplication.join.corpus import Corpus
+from neardup.deduplication.join.prefix_join import lookups
 from neardup.settings import Settings
 from neardup.text import keys
 from support import shared_data

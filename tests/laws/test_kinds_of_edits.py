@@ -10,8 +10,8 @@ import neardup as nd
 from neardup.comparison.kinds import CONTAINED, INSERTED, KINDS, MOVED, NUMBERS, STYLE
 from neardup.comparison.kinds.rules import kind_of, sentence
 from neardup.text.keys import new_key
-from neardup.text.unicode import tokens
 from neardup.text.units import read
+from neardup.unicode import tokens
 from support import shared_data
 from support.full_run import FULL
 from support.known_edits import EDITS, Edited, edited_pairs

@@ -14,9 +14,9 @@ import pytest
 from msgspec import structs
 
 import neardup as nd
+from neardup.deduplication.run.account import Lost
+from neardup.deduplication.run.lost_text import lost_text
 from neardup.errors import InputError
-from neardup.run.account import Lost
-from neardup.run.lost_text import lost_text
 from support import reference, reference_lost, shared_data
 from support.messages import has_parts
 from support.reference_lost import Member, Shingles, by_group

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.group import leaders
+from neardup.deduplication.group import leaders
+from neardup.deduplication.join import candidates, pairs, shingle_store
+from neardup.deduplication.run.by_value import by_value
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.save import save
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.io.readers import choose_columns, choose_reference, open_documents
 from neardup.io.writers import scratch
-from neardup.join import candidates, pairs, shingle_store
-from neardup.run.by_value import by_value
-from neardup.run.find import run
-from neardup.run.save import save
-from neardup.run.stages.records import Inputs
 from neardup.settings import SearchSettings
 from support import shared_data
 from support.full_run import FULL
@@ -96,7 +96,8 @@ def test_every_spill_happens(source: Path, name: str, tmp_path: Path, monkeypatc
     split = candidates.bands_at_once
     monkeypatch.setattr(candidates, "_BAND_BYTES", 2000)
     monkeypatch.setattr(
-        "neardup.join.search.bands_at_once", lambda *given: (parts.append(split(*given)), parts[-1])[1]
+        "neardup.deduplication.join.search.bands_at_once",
+        lambda *given: (parts.append(split(*given)), parts[-1])[1],
     )
     held = files_of(source, tmp_path / "held", memory="1MB", **settings)
     assert held == free

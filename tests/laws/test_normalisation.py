@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.io.readers import choose_columns, open_documents
-from neardup.run.find import run
-from neardup.run.stages.records import Inputs
 from support import shared_data
 from support.grouped import groups_of, pairs_of
 

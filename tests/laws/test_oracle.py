@@ -12,8 +12,8 @@ import pytest
 
 import neardup as nd
 from neardup.settings import Settings
-from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.text.keys import new_key
+from neardup.text.sketch.documents import ShingleSets, shingle_sets
 from support import reference, shared_data
 from support.made_texts import chance
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neardup.corpus.repetition.cuts import places_to_cut
+from neardup.corpus.repetition.repeats import MaximalRepeats, maximal_repeats
+from neardup.corpus.repetition.stream import CorpusTokens, DocumentRows
+from neardup.corpus.repetition.windows import repeated_blocks
+from neardup.deduplication.run.pipeline import Meter
 from neardup.io.writers.scratch import Scratch
-from neardup.repetition.cuts import places_to_cut
-from neardup.repetition.repeats import MaximalRepeats, maximal_repeats
-from neardup.repetition.stream import CorpusTokens, DocumentRows
-from neardup.repetition.windows import repeated_blocks
-from neardup.run.pipeline import Meter
 from neardup.runtime import Silent
 from neardup.tables import Int64s
 from support.reference_passages import maximal_passages

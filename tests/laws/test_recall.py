@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.join.candidates import SignatureBands, band_candidates
+from neardup.deduplication.join.candidates import SignatureBands, band_candidates
 from support import reference, shared_data
 from support.full_run import FULL
 from support.made_texts import Writer, chance, edited, punctuated, resemblance

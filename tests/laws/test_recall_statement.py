@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.join.misses import missed_with
-from neardup.lsh.bands import plan
-from neardup.run.account import Interval
+from neardup.deduplication.join.misses import missed_with
+from neardup.deduplication.run.account import Interval
+from neardup.text.lsh.bands import plan
 from support.full_run import FULL
 from support.made_texts import Writer
 from support.simulated_pairs import Regime, coverage, coverage_by_the_kernel, missed_by_the_kernel

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 import neardup as nd
-from neardup.join.criterion import shared_by, similarity_of
-from neardup.measures import MEASURES
-from neardup.run.account import Chaining
-from neardup.run.lost_text import COLUMNS
-from neardup.run.stages import groups
+from neardup.deduplication.join.criterion import shared_by, similarity_of
+from neardup.deduplication.run.account import Chaining
+from neardup.deduplication.run.lost_text import COLUMNS
+from neardup.deduplication.run.stages import groups
 from neardup.settings import Settings
+from neardup.settings.measures import MEASURES
 from support import shared_data
 from support.grouped import HOWS, expected_groups, groups_of
 from support.made_texts import Writer, resemblance

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
-from neardup.run.lost_text import COLUMNS
+from neardup.deduplication.run.lost_text import COLUMNS
 from support import shared_data
 from support.grouped import HOWS, groups_of, ids_of
 from support.reference_related import Row, counted, expected, ranked

@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.deduplication.join.base_documents import open_base
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.save import save
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.writers import scratch
 from neardup.io.writers.scratch import RunJournal
-from neardup.join.base_documents import open_base
-from neardup.run.find import run
-from neardup.run.save import save
-from neardup.run.stages.records import Inputs
 from support import shared_data
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -104,8 +104,8 @@ def test_all_parts_from_a_journal_change_no_byte(
 
 
 def test_a_chunk_is_the_same_after_it_was_a_table(inputs: dict[str, Path]) -> None:
-    from neardup.join.corpus import Corpus, Part
-    from neardup.join.first_pass import read_chunks
+    from neardup.deduplication.join.corpus import Corpus, Part
+    from neardup.deduplication.join.first_pass import read_chunks
     from neardup.settings import Relations
 
     documents = open_files([str(inputs["parquet"])])

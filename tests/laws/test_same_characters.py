@@ -8,9 +8,9 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from neardup.sketch.documents import character_hashes
 from neardup.text.characters import canonical, differences
 from neardup.text.keys import key_of
+from neardup.text.sketch.documents import character_hashes
 from neardup.text.units import words
 from support import reference_characters, strategies
 from support.reference_keyed import Twin

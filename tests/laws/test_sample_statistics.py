@@ -20,7 +20,7 @@ import pytest
 from numpy.typing import NDArray
 
 import neardup as nd
-from neardup.intervals import wilson
+from neardup.text.intervals import wilson
 from support.full_run import FULL
 
 SIGMAS = 6.2

@@ -23,9 +23,9 @@ from neardup.collection.search import Bounds, Counts, Evaluation, search
 from neardup.collection.sets import KnownShingles, Sets, ShingleOutlines, outlines_of
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
-from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s
 from neardup.text.keys import key_of
+from neardup.text.sketch.documents import ShingleSets, shingle_sets
 from support.memory_collection import MemoryCollection
 from support.messages import has_parts
 

@@ -14,15 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.findings import Found
+from neardup.deduplication.run.save import save
+from neardup.deduplication.run.shards.merge import open_parts, with_settings
+from neardup.deduplication.run.shards.rows import kept_of_part
+from neardup.deduplication.run.shards.update import find_against, read_documents
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.io.readers import choose_columns, choose_reference, open_files
 from neardup.io.writers import OutputFolder
-from neardup.run.find import run
-from neardup.run.findings import Found
-from neardup.run.save import save
-from neardup.run.shards.merge import open_parts, with_settings
-from neardup.run.shards.rows import kept_of_part
-from neardup.run.shards.update import find_against, read_documents
-from neardup.run.stages.records import Inputs
 from neardup.runtime import Silent
 from support import shared_data
 
@@ -193,7 +193,7 @@ def dedup_against(new: Path, folders: Sequence[Path], **settings: Any) -> Found:
     chosen = with_settings(shared, settings)
     documents = open_files([new], reading=chosen.reading)
     columns = choose_columns(documents, None, None)
-    read = read_documents(documents, columns, chosen, against.key, Silent())
+    read = read_documents(documents, columns, chosen, against.secret, Silent())
     return find_against(read, columns, chosen, against, Silent())[0].found
 
 

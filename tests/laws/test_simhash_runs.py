@@ -19,13 +19,13 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
+from neardup.deduplication.join.corpus import Corpus
+from neardup.deduplication.join.first_pass import fingerprint
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.lost_text import COLUMNS
+from neardup.deduplication.run.stages.records import Inputs
+from neardup.deduplication.run.stages.result import Outcome
 from neardup.io.readers import choose_columns, choose_reference, open_documents
-from neardup.join.corpus import Corpus
-from neardup.join.first_pass import fingerprint
-from neardup.run.find import run
-from neardup.run.lost_text import COLUMNS
-from neardup.run.stages.records import Inputs
-from neardup.run.stages.result import Outcome
 from neardup.runtime import Silent
 from support import shared_data
 from support.closed_pairs import closed

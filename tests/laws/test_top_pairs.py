@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
+from neardup.deduplication.join import top_pairs as search
 from neardup.errors import SettingError
-from neardup.join import top_pairs as search
 from support import reference_measured, shared_data
 from support.messages import has_parts
 from support.reference_measured import counted_pairs, different, different_tokens

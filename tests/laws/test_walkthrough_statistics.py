@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neardup.sketch.provenance import estimate
-from neardup.text.unicode import shingles
-from neardup.walkthrough import EXAMPLE
-from neardup.walkthrough.families import FAMILIES
+from neardup.comparison.walkthrough import EXAMPLE
+from neardup.comparison.walkthrough.families import FAMILIES
+from neardup.text.sketch.provenance import estimate
+from neardup.unicode import shingles
 from support.full_run import FULL
 from support.paths import DOCS
 

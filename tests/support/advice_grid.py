@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from neardup.advice import outlook
-from neardup.advice.gap import groups_at, spanning_tree
-from neardup.advice.sample import KINDS, counts_of, unit_counts
+from neardup.corpus.advice import outlook
+from neardup.corpus.advice.gap import groups_at, spanning_tree
+from neardup.corpus.advice.sample import KINDS, counts_of, unit_counts
 from neardup.settings import Settings
 from neardup.settings.records import Shingles
 from support.reference_advice import as_texts

@@ -56,7 +56,7 @@ def served(app: Any) -> Iterator[str]:
     """The address of an application that a thread serves on a free port."""
     import uvicorn
 
-    from neardup.web.server import address_of, listen
+    from neardup.service.web.server import address_of, listen
 
     with listen("127.0.0.1", 0) as listening:
         config = uvicorn.Config(

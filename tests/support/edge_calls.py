@@ -34,7 +34,7 @@ from neardup.kernels.sketch.simhash import SOLID
 from neardup.kernels.sketch.windows import window_index
 from neardup.kernels.text.hashing import PADDING
 from neardup.text.keys import PUBLIC, key_of
-from neardup.text.unicode import unicode_tables
+from neardup.unicode import unicode_tables
 
 Ints = Any
 Maker = Callable[[int, int], tuple[Any, ...]]

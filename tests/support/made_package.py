@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup.text.entry_points import entry_points_of
+from neardup.settings.extensions import entry_points_of
 from neardup.text.tokenizers import tokenizer_of
 
 

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from neardup.comparison import compare as comparing
 from neardup.errors import ChangedMeanwhileError, InputError, QueryError
-from neardup.intervals import wilson
 from neardup.io.decisions.records import Action, Fate, Verdict
 from neardup.review.source import (
     Acted,
@@ -36,6 +35,7 @@ from neardup.review.source import (
     ThresholdLine,
     ThresholdView,
 )
+from neardup.text.intervals import wilson
 
 Pair = tuple[Key, Key]
 

@@ -19,8 +19,8 @@ for _needed in ("fastapi", "uvicorn", "prometheus_client"):
 from neardup.collection import Collection  # noqa: E402
 from neardup.service.app import make_app  # noqa: E402
 from neardup.service.executor import Executor  # noqa: E402
-from neardup.web.limits import Limits  # noqa: E402
-from neardup.web.middleware import Tokens  # noqa: E402
+from neardup.service.web.limits import Limits  # noqa: E402
+from neardup.service.web.middleware import Tokens  # noqa: E402
 
 JSON = {"content-type": "application/json"}
 LOCAL = {"host": "127.0.0.1:8321"}

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from neardup.group.leaders import GroupRules
-from neardup.join.shingle_store import DocumentSets
+from neardup.deduplication.group.leaders import GroupRules
+from neardup.deduplication.join.shingle_store import DocumentSets
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion
 from neardup.settings import Settings
-from neardup.sketch.documents import ShingleSets
 from neardup.tables import Int64s, UInt64s, verified_table
+from neardup.text.sketch.documents import ShingleSets
 from support import strategies
 
 THRESHOLDS = [Fraction(3, 10), Fraction(1, 2), Fraction(7, 10), Fraction(4, 5), Fraction(9, 10), Fraction(1)]

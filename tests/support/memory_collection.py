@@ -16,10 +16,10 @@ from neardup.collection.sets import NO_BASE
 from neardup.collection.view import View
 from neardup.kernels.text.hashing import Key
 from neardup.settings import Settings
-from neardup.sketch.documents import shingle_sets
 from neardup.tables import Int64s, UInt64s
 from neardup.text.keys import PUBLIC
-from neardup.text.unicode import tokens
+from neardup.text.sketch.documents import shingle_sets
+from neardup.unicode import tokens
 
 COMPARE = {"=": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
 

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Collection
 
-from neardup.text.unicode import tokens
+from neardup.unicode import tokens
 
 
 def masked(text: str, masks: Collection[str]) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import neardup as nd
-from neardup.join.misses import SEEDS, Missing, missed_with, of_families, of_pairs
+from neardup.deduplication.join.misses import SEEDS, Missing, missed_with, of_families, of_pairs
+from neardup.deduplication.run.recall import missed_pairs
 from neardup.kernels.components import best_of_tree, unite
-from neardup.lsh.bands import Plan, plan
-from neardup.run.recall import missed_pairs
+from neardup.text.lsh.bands import Plan, plan
 from support import reference, shared_data
 from support.simulated_pairs import no_band_equal
 

@@ -12,11 +12,11 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.join.misses import missed_with, of_pairs
+from neardup.deduplication.join.misses import missed_with, of_pairs
+from neardup.deduplication.run.recall import missed_pairs
 from neardup.kernels.sketch.minhash import sketch_sets
-from neardup.lsh.bands import Plan, plan
-from neardup.run.recall import missed_pairs
-from neardup.sketch.documents import classic_coefficients
+from neardup.text.lsh.bands import Plan, plan
+from neardup.text.sketch.documents import classic_coefficients
 
 SPREADS = ("uniform", "bunched")
 """Resemblances spread evenly from the threshold to 1, or half of them within 3.4 % of that way above it."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from neardup.group import leaders
-from neardup.join import candidates
-from neardup.run.stages import account
+from neardup.deduplication.group import leaders
+from neardup.deduplication.join import candidates
+from neardup.deduplication.run.stages import account
 
 
 def small_crowds(patch: pytest.MonkeyPatch, documents: int) -> None:

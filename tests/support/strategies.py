@@ -8,7 +8,7 @@ from functools import cache
 from hypothesis import strategies as st
 
 from neardup.kernels.text import unicode as kernel
-from neardup.text.unicode import unicode_tables
+from neardup.unicode import unicode_tables
 
 
 @cache

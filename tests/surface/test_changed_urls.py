@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.find import open_journal
 from neardup.io.readers import open_files
 from neardup.io.readers.columns import Chosen
-from neardup.run.find import open_journal
 from neardup.settings import Settings
 from support import storage_servers
 from support.command_line import ROWS, Run

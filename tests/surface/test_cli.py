@@ -210,7 +210,7 @@ def test_a_dry_run_ends_as_the_run_would_and_quiet_hides_no_warning(run: Run, ma
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("place", ["neardup.run.find.run", "neardup.run.save.fill"])
+@pytest.mark.parametrize("place", ["neardup.deduplication.runs.run", "neardup.deduplication.runs.fill"])
 def test_interrupted_means_nothing_was_written(
     run: Run, mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
-from neardup.run.copy_differences import UNREAD
-from neardup.run.show import summary
+from neardup.deduplication.run.copy_differences import UNREAD
+from neardup.deduplication.run.show import summary
 from support.command_line import Run, write_rows
 
 BALANCE = "Balance of the harbour café at the end of May: {} when the rate is {} 3 % of the sum"

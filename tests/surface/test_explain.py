@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 import neardup as nd
+from neardup.comparison.walkthrough import EXAMPLE
 from neardup.display.view import policy_for
-from neardup.walkthrough import EXAMPLE
 from support.browser import chromium
 from support.command_line import Run
 from support.messages import has_parts

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.exchange import export_table, exported, import_into
 from neardup.errors import InputError, SettingError
 from neardup.io.decisions.records import FateOf, Judgement, PairNote, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
@@ -27,7 +28,6 @@ from neardup.io.decisions.tag_files import _ROWS_OF
 from neardup.io.readers.lines import BYTE_ORDER_MARK
 from neardup.io.writers.exports import FORMS, as_bytes_of, protected, unprotected
 from neardup.review.desk.desk import Desk
-from neardup.run.exchange import export_table, exported, import_into
 from support.command_line import Run
 from support.hostile_ids import HOSTILE
 from support.live_pages import live

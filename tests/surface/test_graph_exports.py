@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
+from neardup.deduplication.run.graph import EDGES, around, edges_of
 from neardup.errors import InputError, SettingError
 from neardup.io.writers.exports import as_bytes_of
-from neardup.run.graph import EDGES, around, edges_of
 from support.command_line import Run
 from support.hostile_ids import HOSTILE
 from support.messages import has_parts

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run import kinds as run_kinds
 from neardup.errors import InputError
-from neardup.run import kinds as run_kinds
 from support import shared_data
 from support.command_line import Run, write_rows
 from support.sealed import seal

@@ -7,7 +7,7 @@ import pytest
 
 import neardup as nd
 from neardup.cli.output import fitting, line_about, lines_for_groups
-from neardup.run.show import group_lines
+from neardup.deduplication.run.show import group_lines
 from support.command_line import Run
 
 FOLDER = "archive of the northern office/contracts of 2024/"

@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 
 import neardup as nd
 from neardup.collection import Collection
-from neardup.measures import MEASURES
+from neardup.settings.measures import MEASURES
 from support.command_line import Run
 from support.messages import has_parts
 

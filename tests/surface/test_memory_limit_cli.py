@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.show import summary
 from neardup.display import size
-from neardup.run.show import summary
 from neardup.settings.records import PROCESS
 from support.messages import has_parts
 

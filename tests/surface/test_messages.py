@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from neardup.cli import messages
-from neardup.lsh import bands
+from neardup.deduplication import pairs
 from support.command_line import Run, write_rows
 from support.messages import has_parts
 
@@ -110,7 +110,7 @@ def failing(failure: BaseException, run: Run, monkeypatch: pytest.MonkeyPatch) -
     def broken(**settings: object) -> None:
         raise failure
 
-    monkeypatch.setattr(bands, "plan", broken)
+    monkeypatch.setattr(pairs, "plan", broken)
     result = run("plan")
     assert result.status == messages.ERROR
     return result.err

@@ -51,7 +51,7 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(built: tuple[Path,
     with zipfile.ZipFile(built[1]) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert names == tracked() | {f"{LIBRARY}/host{native.SUFFIX}"}
-    assert {"neardup/py.typed", "neardup/text/unicode-15.0.0.npz"} <= names
+    assert {"neardup/py.typed", "neardup/unicode-15.0.0.npz"} <= names
 
 
 def test_the_wheel_is_for_one_platform_and_all_versions_of_python(built: tuple[Path, Path]) -> None:
@@ -139,7 +139,12 @@ NEEDS = {
     "service": (
         *("neardup.service.app", "neardup.service.dispatch", "neardup.service.endpoints", "neardup.service.front"),
         *("neardup.service.executor", "neardup.service.server", "neardup.service.workers"),
-        *("neardup.review.live.", "neardup.web.middleware", "neardup.web.monitoring", "neardup.web.server"),
+        *(
+            "neardup.review.live.",
+            "neardup.service.web.middleware",
+            "neardup.service.web.monitoring",
+            "neardup.service.web.server",
+        ),
         "neardup.cli.agents",
     ),
     "others": (

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.places import StoredPlaces
 from neardup.errors import InputError
-from neardup.run.places import StoredPlaces
 from support.command_line import BASE, NEAR, OTHER, ROWS, Run, write_rows
 from support.messages import has_parts
 from support.sealed import seal

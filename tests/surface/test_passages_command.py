@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.repetition.cuts import put_back
+from neardup.corpus.repetition.cuts import put_back
 
 DRAW = random.Random(4)
 WORDS = [f"word{number}" for number in range(4000)]

@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.advice import Advice
-from neardup.advice.record import (
+from neardup.cli.demo_documents import documents_path
+from neardup.corpus.advice import Advice
+from neardup.corpus.advice.record import (
     Apart,
     Around,
     BandChoice,
@@ -23,7 +24,6 @@ from neardup.advice.record import (
     Taken,
     Trap,
 )
-from neardup.cli.demo_documents import documents_path
 from support.command_line import ROWS, Run, write_rows
 from support.messages import has_parts
 from support.paths import DOCS, ROOT

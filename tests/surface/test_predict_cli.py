@@ -12,9 +12,9 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 import pytest
 
+from neardup.deduplication.join.method import Choice, choose
+from neardup.deduplication.run.predict import A_DOCUMENT, Amounts, RunCost, memory_bytes, predict, process_bytes
 from neardup.io.readers import choose_columns, open_files
-from neardup.join.method import Choice, choose
-from neardup.run.predict import A_DOCUMENT, Amounts, RunCost, memory_bytes, predict, process_bytes
 from neardup.settings import Settings, Work
 from neardup.settings.records import CHUNK, PROCESS
 from support.command_line import Run

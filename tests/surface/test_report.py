@@ -9,11 +9,11 @@ import pytest
 from msgspec import convert
 
 import neardup as nd
+from neardup.deduplication.run.account import RunAccount
+from neardup.deduplication.run.findings import Found
+from neardup.deduplication.run.show import group_lines, summary
 from neardup.display import aligned, printable
 from neardup.errors import InputError
-from neardup.run.account import RunAccount
-from neardup.run.findings import Found
-from neardup.run.show import group_lines, summary
 from support.command_line import write_rows
 from support.made_texts import Writer
 from support.messages import has_parts

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.show import summary
 from neardup.io.decisions.records import FateOf, Judgement, Tag
 from neardup.io.decisions.store import DecisionStore
 from neardup.review.desk.desk import Desk
-from neardup.run.show import summary
 from support.command_line import Run
 from support.live_pages import live
 from support.made_reviews import make_result

@@ -14,11 +14,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from neardup.deduplication.run.find import open_journal
 from neardup.errors import InputError
 from neardup.io.readers import open_files
 from neardup.io.readers.columns import Chosen
 from neardup.io.writers.scratch import RunJournal, journal_of
-from neardup.run.find import open_journal
 from neardup.settings import Settings
 
 MOMENTS = 50

@@ -17,7 +17,7 @@ from neardup.review.desk.desk import Desk
 from neardup.review.desk.texts import TextReader
 from neardup.review.live.app import Served, review_app
 from neardup.review.source import Question
-from neardup.web.middleware import Tokens
+from neardup.service.web.middleware import Tokens
 from support.browser import COLOURS, RULES, chromium, served, violations
 from support.command_line import Run
 from support.full_run import FULL

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from neardup.collection import Collection
-from neardup.web.limits import READING_SECONDS
-from neardup.web.server import listen
+from neardup.service.web.limits import READING_SECONDS
+from neardup.service.web.server import listen
 from support.serve_command import WRITERS, Server, Writing, require_what_was_acknowledged, serving
 from support.serve_workers import PATIENCE, metric, runs, serves, until, workers_of
 

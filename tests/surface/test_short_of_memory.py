@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from neardup import runtime as memory
+from neardup.deduplication import runs
+from neardup.deduplication.run import find
 from neardup.display import size
 from neardup.errors import InputError
 from neardup.io.readers.base import failure_text
-from neardup.run import find
 from support.command_line import Run
 from support.messages import has_parts
 
@@ -78,7 +79,8 @@ def test_native_code_that_crashes_leaves_no_partial_output(
 ) -> None:
     """As OpenBLAS does where memory is short, and C++ where nobody catches bad_alloc."""
     program = (
-        f"import ctypes, os, sys\nimport neardup.run.find as module\nmodule.run = lambda *a, **k: {crash}\n"
+        "import ctypes, os, sys\nimport neardup.deduplication.runs as module\n"
+        f"module.run = lambda *a, **k: {crash}\n"
         f"sys.argv = ['neardup', 'dedup', {str(mails)!r}, '-o', {str(tmp_path / 'out')!r}]\n"
         "from neardup.cli import main\nmain()\n"
     )
@@ -96,7 +98,7 @@ def test_native_code_that_crashes_leaves_no_partial_output(
 def test_a_thread_that_gets_no_memory_before_its_first_line(mails: Path, tmp_path: Path) -> None:
     """Python itself would wait for this line for ever."""
     program = (
-        "import sys, threading\nimport neardup.run.find as module\n\n"
+        "import sys, threading\nimport neardup.deduplication.run.find as module\n\n"
         "def bootstrap(thread):\n    raise MemoryError\n\n"
         "def run(*a, **k):\n    threading.Thread._bootstrap_inner = bootstrap\n"
         "    threading.Thread(target=print).start()\n\n"
@@ -112,7 +114,7 @@ def test_a_thread_that_gets_no_memory_before_its_first_line(mails: Path, tmp_pat
 
 def test_other_failures_that_nobody_can_catch_are_reported_as_ever(mails: Path) -> None:
     program = (
-        "import sys\nimport neardup.run.find as module\n\n"
+        "import sys\nimport neardup.deduplication.run.find as module\n\n"
         "class Lost:\n    def __del__(self):\n        raise MemoryError('of no thread')\n\n"
         "real = module.run\n"
         "def run(*a, **k):\n    Lost()\n    return real(*a, **k)\n\n"
@@ -147,7 +149,7 @@ def test_however_a_library_says_it(
         raise InputError("It cannot be read") from failure
 
     monkeypatch.setattr(find, "open_documents", failing)
-    monkeypatch.setattr(find, "run", failing)
+    monkeypatch.setattr(runs, "run", failing)
     said = run("dedup", mails, "-o", tmp_path / "out")
     assert said.status == 2
     assert has_parts(said.err, "error: ", "not enough memory", "neardup dedup\n")

@@ -61,7 +61,7 @@ def under_way(module: str, function: str, *arguments: object) -> Iterator[forked
 def test_a_signal_leaves_no_partial_folder(
     mails: Path, tmp_path: Path, number: signal.Signals, status: int, said: str
 ) -> None:
-    with under_way("neardup.run.find", "run", "dedup", mails, "-o", tmp_path / "out") as process:
+    with under_way("neardup.deduplication.run.find", "run", "dedup", mails, "-o", tmp_path / "out") as process:
         assert any(path.name.startswith(".out.partial-") for path in tmp_path.iterdir())
         process.send_signal(number)
         done = process.done(60)

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.settings import Settings
-from neardup.sketch.cleaning import both_keys, cleaned
-from neardup.sketch.documents import shingle_sets
+from neardup.settings import Cleaning, Settings
 from neardup.text.cleaning import cleaner_of
 from neardup.text.keys import process_key
+from neardup.text.sketch.cleaning import both_keys, cleaned
+from neardup.text.sketch.documents import shingle_sets
 from neardup.text.tokenizers import as_word, laid_out, tokenizer_of, tokens_as_words, tokens_of_code
 from neardup.text.units import read
 from support.command_line import Run
@@ -107,13 +107,13 @@ def test_a_reading_has_the_tokens_of_a_column(text: str, numbers: bool) -> None:
     settings = Settings.of(tokenizer="code", ignore_numbers=numbers, length=2)
     made = cleaned(pa.array([text]), settings)
     column = shingle_sets(made.texts, np.array([0]), made.settings, process_key(), "tokens").hashes
-    cleaner = cleaner_of(tokenizer="code", ignore_numbers=numbers)
+    cleaner = cleaner_of(Cleaning(tokenizer="code", ignore_numbers=numbers))
     assert read(text, cleaner=cleaner).token_hashes.tolist() == column.tolist()
 
 
 @given(text=SNIPPETS)
 def test_tokens_come_from_their_places(text: str) -> None:
-    words = read(text, cleaner=cleaner_of(tokenizer="code")).words
+    words = read(text, cleaner=cleaner_of(Cleaning(tokenizer="code"))).words
     plain = "".join(" " if "\ud800" <= char <= "\udfff" else char for char in text)
     expected = [(begin, end) for _, begin, end in tokens_of_code(plain.replace(" ", " "))]
     if "\ud800" not in text:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.intervals import Sampled, Share, least_share, share_of_totals, wilson
+from neardup.text.intervals import Sampled, Share, least_share, share_of_totals, wilson
 from support import reference_audit
 
 Population = list[tuple[np.ndarray, np.ndarray]]

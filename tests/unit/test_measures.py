@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from neardup import compare
-from neardup.measures import MEASURES, aliases
+from neardup.settings.measures import MEASURES, aliases
 from support import forked
 from support.messages import has_parts
 
@@ -16,7 +16,7 @@ ADDED = """
 import os
 import sys
 os.environ["COLUMNS"] = "200"
-import neardup.measures as measures
+import neardup.settings.measures as measures
 from neardup.kernels.formulas import DICE, LARGER
 for row in (
     measures.Measure(

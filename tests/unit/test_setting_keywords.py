@@ -50,8 +50,8 @@ def test_functions_with_settings_take_typed_keywords() -> None:
 
 
 CALLS = """
-from neardup.run.find import dedup
-from neardup.run.find import find
+from neardup.deduplication.run.find import dedup
+from neardup.deduplication.run.find import find
 from neardup.settings.settings import Settings
 
 find([], treshold=0.8)
@@ -69,8 +69,8 @@ def test_a_misspelt_setting_is_an_error_of_types(tmp_path: Path) -> None:
     files = [
         SOURCE / name
         for name in (
-            "run/find.py",
-            "run/asked_columns.py",
+            "deduplication/run/find.py",
+            "deduplication/run/asked_columns.py",
             "settings/settings.py",
             "settings/keywords.py",
         )

@@ -17,29 +17,28 @@ from pydantic import Field, ValidationError
 
 from neardup import __version__, display
 from neardup.collection import Collection
-from neardup.collection.pages import HitField
-from neardup.collection.passages import LENGTH, shared_passages
-from neardup.collection.search import search
+from neardup.collection.answers import LENGTH, HitField, search, shared_passages
+from neardup.deduplication.results import Group, words_of
+from neardup.deduplication.runs import find as run_find
+from neardup.deduplication.texts import places_of, split_id
 from neardup.display.view import excerpt
 from neardup.errors import InputError, LimitError, NeardupError, with_options
-from neardup.io.attachments import differing
-from neardup.io.containers.addresses import MARK, is_container, split_address
-from neardup.io.containers.base import safe_name
-from neardup.io.formats.content import Content
-from neardup.io.readers import AUTO, document_content, open_sources
-from neardup.io.readers.base import Documents
-from neardup.io.readers.discovery import SUFFIXES_OF_FILES, find_files, matching, split_pattern
-from neardup.io.readers.folders import walk
-from neardup.io.readers.rows import read_file_row
-from neardup.measures import MEASURES
-from neardup.run.find import find as run_find
-from neardup.run.found_view import words_of
-from neardup.run.places import places_of
-from neardup.run.records import Group
-from neardup.run.texts import split_id
+from neardup.io.contents import MARK, Content, differing, is_container, safe_name, split_address
+from neardup.io.inputs import (
+    AUTO,
+    SUFFIXES_OF_FILES,
+    Documents,
+    document_content,
+    find_files,
+    matching,
+    open_sources,
+    read_file_row,
+    split_pattern,
+    walk,
+)
 from neardup.runtime import Deadline
 from neardup.runtime import Silent as NoProgress
-from neardup.settings.rules import near_miss
+from neardup.settings import MEASURES, near_miss
 
 LONGEST_NAME = 4096
 """The most characters of a name; a longer one is a text."""

@@ -22,7 +22,7 @@ from neardup.cli.option import FINGERPRINTS_AT_URL, OUTPUT_AT_URL, RESULT_AT_URL
 from neardup.io.names import require_local, url_in
 
 if TYPE_CHECKING:
-    from neardup.io.writers.mirrors import Mirror
+    from neardup.io.outputs import Mirror
 
 T = TypeVar("T")
 
@@ -211,8 +211,7 @@ def _here(given: Any, kind: str, copies: "dict[str, Mirror]") -> Any:
         return given
     if kind == TABLE_AT_URL:  # its library writes there
         return given
-    from neardup.io.writers.mirrors import LEFT_OUT, Mirror, holds_fingerprints
-    from neardup.io.writers.object_stores import staged, url_of
+    from neardup.io.outputs import LEFT_OUT, Mirror, holds_fingerprints, staged, url_of
 
     if kind == OUTPUT_AT_URL:
         if url_of(given) is None:

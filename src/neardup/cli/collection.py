@@ -18,16 +18,15 @@ from neardup.cli.messages import DONE, ERROR, REJECTED, error, told_if_stopped, 
 from neardup.cli.options import on_collections
 from neardup.cli.output import CountedStages, watcher
 from neardup.errors import FormatError, InputError, OutputError, SettingError, install
-from neardup.io.decisions.records import Verdict
+from neardup.io.decisions import Verdict
 from neardup.io.place import Place, place_of
 from neardup.settings import COLLECTION_FIELDS
 
 if TYPE_CHECKING:
     from neardup.cli.options.on_files import PassagesOptions
-    from neardup.collection import Added, Collection, Near, StoredGroup
-    from neardup.collection.pages import Hit, Page
-    from neardup.collection.query import Query
-    from neardup.collection.records import GroupedPending
+    from neardup.collection import Added, Collection, GroupedPending, Near, StoredGroup
+    from neardup.collection.answers import Hit, Page
+    from neardup.collection.queries import Query
     from neardup.collection.shards import Collections
 
 
@@ -96,7 +95,7 @@ def opened_shards(
     token, warning = None, ""
     if token_file:
         with service_required():
-            from neardup.web.middleware import first_token
+            from neardup.service.web.middleware import first_token
         token, warning = first_token(token_file)
     if warning:
         warn(warning)
@@ -142,12 +141,11 @@ def add(options: on_collections.AddOptions) -> int:
 
 def _added(options: on_collections.AddOptions) -> tuple[Added, int]:
     """Return the outcome, and the number of documents in the collection."""
-    from neardup.collection import Collection
-    from neardup.collection.collection import own_files
-    from neardup.collection.sets import role_of
+    from neardup.collection import Collection, own_files
+    from neardup.collection.answers import role_of
     from neardup.collection.store import is_there
-    from neardup.io.readers import choose_columns, open_files
-    from neardup.io.writers import ProblemList, access_of, creating
+    from neardup.io.inputs import choose_columns, open_files
+    from neardup.io.outputs import ProblemList, access_of, creating
 
     near, on_near = _near(options)
     role = role_of(options.role)
@@ -291,11 +289,12 @@ def list_documents(options: on_collections.ListOptions) -> int:
 
 def search(options: on_collections.SearchOptions) -> int:
     """Find the documents of a collection that fit a query."""
-    from neardup.collection import search as searching
-    from neardup.collection.query import explanation, parse
-    from neardup.collection.query.explanation import doubts
-    from neardup.collection.search import why_not as asked_why_not
-    from neardup.io.readers import read_document
+    from neardup.collection.answers import Bounds
+    from neardup.collection.answers import explain as searching_explain
+    from neardup.collection.answers import search as searching_search
+    from neardup.collection.answers import why_not as asked_why_not
+    from neardup.collection.queries import as_dict, describe, doubts, parse
+    from neardup.io.inputs import read_document
 
     query = parse(options.query)
     why_not, explain, json = options.why_not, options.explain or query.explain, options.json
@@ -312,12 +311,12 @@ def search(options: on_collections.SearchOptions) -> int:
             )
             _say(answer.as_dict() if json else [display.printable(line) for line in str(answer).splitlines()])
         elif explain:
-            plan = searching.explain(lookups, query, read_document)
+            plan = searching_explain(lookups, query, read_document)
             for sentence in doubts(plan):
                 warn(display.printable(sentence))
-            _say(explanation.as_dict(plan) if json else explanation.describe(plan))
+            _say(as_dict(plan) if json else describe(plan))
         else:
-            page = searching.search(
+            page = searching_search(
                 lookups,
                 query,
                 limit=options.limit,
@@ -325,7 +324,7 @@ def search(options: on_collections.SearchOptions) -> int:
                 include_self=options.include_self,
                 fields=("" if json else "excerpt") if options.fields is None else options.fields,
                 open_file=read_document,
-                bounds=searching.Bounds(compared=options.most_compared),
+                bounds=Bounds(compared=options.most_compared),
             )
             _say_page(page, json)
     return DONE
@@ -333,7 +332,7 @@ def search(options: on_collections.SearchOptions) -> int:
 
 def shared_passages(options: PassagesOptions, id: str) -> int:
     """Show the passages of a stored document that others have."""
-    from neardup.collection.passages import LENGTH
+    from neardup.collection.answers import LENGTH
 
     if others := given_here(options.explicit) - {"inputs", "of", "length", "json"}:
         name = min(others).replace("_", "-")
@@ -347,9 +346,9 @@ def shared_passages(options: PassagesOptions, id: str) -> int:
 
 
 def _search_shards(query: Query, options: on_collections.SearchOptions) -> int:
-    from neardup.collection.pages import hit_fields
+    from neardup.collection.answers import hit_fields
     from neardup.collection.shard import ShardQuestion
-    from neardup.io.readers import read_document
+    from neardup.io.inputs import read_document
 
     if options.why_not is not None or options.explain or query.explain:
         raise InputError(

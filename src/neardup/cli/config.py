@@ -26,7 +26,7 @@ from neardup.errors import InputError, NeardupError, SettingError
 from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
-    from neardup.run.account import ConfigAccount
+    from neardup.deduplication.results import ConfigAccount
 
 NAMES = ("neardup.toml", "pyproject.toml")
 MOST_BYTES = 1 << 20
@@ -58,7 +58,7 @@ class AppliedConfig:
 
     def account(self) -> ConfigAccount:
         """Return the file and the options for ``run.json``."""
-        from neardup.run.account import ConfigAccount  # imported late: the help needs none of it
+        from neardup.deduplication.results import ConfigAccount
 
         return ConfigAccount(self.file, {name: _meant(name, value) for name, value in self.options.items()})
 

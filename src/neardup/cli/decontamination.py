@@ -14,23 +14,25 @@ from neardup.cli.messages import DONE, REJECTED, resumable, warn
 from neardup.cli.option import typed
 from neardup.cli.options.on_files import DecontaminateOptions
 from neardup.cli.output import STREAM, WIDTH, open_output, refuse_unusable_out, reports_aside, watcher
-from neardup.contamination.contamination import Contamination, rules_of, weighed
-from neardup.contamination.items import read_items
-from neardup.contamination.matches import ItemSearch, MatchRules
-from neardup.contamination.outputs import Action, require_action, write
-from neardup.contamination.stream import scan_training, stored_scan
-from neardup.contamination.views import lines_of
+from neardup.corpus.decontamination import (
+    Action,
+    Contamination,
+    ItemSearch,
+    MatchRules,
+    lines_of,
+    read_items,
+    require_action,
+    rules_of,
+    scan_training,
+    stored_scan,
+    weighed,
+    write,
+)
+from neardup.deduplication.runs import Meter, open_journal
 from neardup.errors import OutputError, SettingError
-from neardup.io.readers import choose_columns, open_files
-from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen
-from neardup.io.readers.fields import parts_of
-from neardup.io.writers import common_access
-from neardup.io.writers.scratch import RunJournal, discard, working_in
-from neardup.run.find import open_journal
-from neardup.run.pipeline import Meter
+from neardup.io.inputs import Chosen, Documents, choose_columns, open_files, parts_of
+from neardup.io.outputs import RunJournal, common_access, discard, working_in
 from neardup.settings import Settings
-from neardup.text.keys import new_key
 
 
 def decontaminate(options: DecontaminateOptions) -> int:
@@ -104,7 +106,7 @@ def _result(
     settings: Settings,
     meter: Meter,
 ) -> Contamination:
-    items = read_items(options.against, _fields(options), options.against_id, settings, new_key(), meter)
+    items = read_items(options.against, _fields(options), options.against_id, settings, meter)
     search = ItemSearch.of(items, settings, rules)
     if options.scanned:
         scan = stored_scan([Path(folder) for folder in options.scanned], search)
@@ -167,6 +169,6 @@ def _written(options: DecontaminateOptions) -> str:
         return "nothing (dry run)"
     if options.out == STREAM:
         return "the rows, to standard output"
-    from neardup.io.writers.object_stores import names_in
+    from neardup.io.outputs import names_in
 
     return display.printable(f"{typed(options.out)}: {', '.join(names_in(options.out))}")

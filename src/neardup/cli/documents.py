@@ -22,23 +22,22 @@ from neardup.cli.options.on_samples import CompareOptions, ExplainOptions
 from neardup.cli.output import WIDTH, unbroken
 from neardup.display import printable
 from neardup.errors import InputError, OutputError, SettingError
-from neardup.io.attachments import differing
-from neardup.io.formats.content import Content
+from neardup.io.contents import Content, differing
 from neardup.io.names import url_in
 from neardup.io.place import DatabaseURL, Place, is_url, place_of
 from neardup.settings import as_compared
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
-    from neardup.run.findings import Found
-    from neardup.text.unicode import Unit
-    from neardup.walkthrough import Explanation
+    from neardup.comparison.walkthrough import Explanation
+    from neardup.deduplication.results import Found
+    from neardup.unicode import Unit
 
 
 def compare(options: CompareOptions) -> int:
     """Show the common text of two documents, side by side, with the measures."""
     refuse_page_over_input(options.html, () if options.literal else (options.a, options.b))
-    from neardup.io.writers import OutputPage, common_access
+    from neardup.io.outputs import OutputPage, common_access
 
     if options.html is None:
         pair = pair_of(options)
@@ -55,7 +54,7 @@ def compare(options: CompareOptions) -> int:
 
 def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
     from neardup.comparison.compare import compare as compared
-    from neardup.join.base_documents import base_texts
+    from neardup.deduplication.join.base_documents import base_texts
 
     given = as_compared(options.settings.checked().as_dict())
     stored = {name: value for name, value in pair.settings.items() if name not in given_here(options.explicit)}
@@ -69,7 +68,7 @@ def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
 
 
 def _show(comparison: Comparison, pair: TwoTexts, options: CompareOptions) -> None:
-    from neardup.comparison.show import as_text, facts_of, notes_on
+    from neardup.comparison.views import as_text, facts_of, notes_on
 
     colour = _has_colour()
     width = options.width or (get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
@@ -154,8 +153,8 @@ def _refuse_other_options(options: CompareOptions) -> None:
 
 
 def _of_result(folder: str | Path, ids: tuple[str, str]) -> TwoTexts:
-    from neardup.run.findings import load
-    from neardup.run.places import differing_parts, fate, typed_id
+    from neardup.deduplication.results import load
+    from neardup.deduplication.texts import differing_parts, fate, typed_id
 
     result = load(folder)
     a, b = (typed_id(result, id) for id in ids)
@@ -177,7 +176,7 @@ def _of_result(folder: str | Path, ids: tuple[str, str]) -> TwoTexts:
 
 
 def _stored(result: Found, a: str | int, b: str | int) -> str:
-    from neardup.run.places import similarity_of_pair
+    from neardup.deduplication.texts import similarity_of_pair
 
     measure, threshold = (result.run.settings[name] for name in ("measure", "threshold"))
     pair = result.pair(a, b)
@@ -197,8 +196,7 @@ def _of_collection(path: Place, ids: tuple[str, str]) -> TwoTexts:
 
 
 def _content_of(name: str, options: CompareOptions) -> Content:
-    from neardup.io.readers import document_content, read_stream
-    from neardup.io.readers.folders import format_of
+    from neardup.io.inputs import document_content, format_of, read_stream
 
     if name == "-":
         return read_stream(sys.stdin.buffer)
@@ -217,7 +215,7 @@ def _content_of(name: str, options: CompareOptions) -> Content:
 
 
 def _row(file: str, row: str, options: CompareOptions) -> str:
-    from neardup.io.readers.rows import read_file_row
+    from neardup.io.inputs import read_file_row
 
     reading = options.settings.checked().reading
     return read_file_row(file, int(row), options.text, reading)
@@ -244,7 +242,7 @@ def explain(options: ExplainOptions) -> int:
     if options.html is None:
         tables = _explained(options)
     else:
-        from neardup.io.writers import OutputPage, common_access
+        from neardup.io.outputs import OutputPage, common_access
 
         files = [] if options.literal or options.example else [name for name in options.names if name != "-"]
         with OutputPage(options.html, overwrite=options.overwrite, access=common_access(files)) as page:
@@ -261,7 +259,7 @@ def explain(options: ExplainOptions) -> int:
 
 
 def _explained(options: ExplainOptions) -> Explanation:
-    from neardup.walkthrough import explain as explained
+    from neardup.comparison.walkthrough import explain as explained
 
     numbers, coefficients = options.numbers, options.coefficients
     return explained(
@@ -281,7 +279,7 @@ def _documents(options: ExplainOptions) -> Any:
     if options.example:
         if options.names or options.literal:
             raise InputError("--example was given with documents", "One or the other", "Leave one out")
-        from neardup.walkthrough import EXAMPLE
+        from neardup.comparison.walkthrough import EXAMPLE
 
         return list(EXAMPLE)
     if not options.names:
@@ -300,8 +298,8 @@ def _documents(options: ExplainOptions) -> Any:
 
 
 def _small_documents(name: str) -> list[tuple[str, str]]:
-    from neardup.io.readers import open_files
-    from neardup.walkthrough import CHARACTERS, read_small
+    from neardup.comparison.walkthrough import CHARACTERS, read_small
+    from neardup.io.inputs import open_files
 
     if name == "-":
         # four bytes hold any character, so a text that is cut off is refused for its length

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from neardup.cli.commands import COMMANDS, EXAMPLES, PURPOSES, Command
 from neardup.cli.option import REQUIRED, Option
 from neardup.cli.options.general import CONFIG, NO_CONFIG
-from neardup.settings.rules import OTHER, PANELS
+from neardup.settings import OTHER, PANELS
 
 LONG = 15
 """Commands with this many options or more show them by purpose."""

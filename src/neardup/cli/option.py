@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 from neardup.settings import (
     COLLECTION_FIELDS,
     FIELDS,
+    INPUT,
+    OTHER,
     BaseTextSettings,
     Cleaning,
     Field,
@@ -30,7 +32,6 @@ from neardup.settings import (
     Sketch,
     Work,
 )
-from neardup.settings.rules import INPUT, OTHER
 
 REQUIRED = inspect.Parameter.empty
 METAVARS = {float: "NUMBER", int: "NUMBER", str: "NAME"}
@@ -144,11 +145,11 @@ def stop_words(given: str) -> str:
 
     Raises InputError for a file that cannot be read.
     """
-    from neardup.text.stop_words import chosen, is_choice, is_language
+    from neardup.settings import chosen, is_choice, is_language
 
     if is_language(given) or is_choice(given):
         return str(chosen(given))
-    from neardup.io.readers.text_files import words_in
+    from neardup.io.inputs import words_in
 
     return str(chosen(words_in(Path(given))))
 

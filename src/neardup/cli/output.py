@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from rich.progress import Task
 
     from neardup.cli.options import on_files, on_results
-    from neardup.io.writers import OutputFolder
-    from neardup.run.account import RunAccount
-    from neardup.run.findings import Found
-    from neardup.run.records import Group
+    from neardup.deduplication.results import Found, Group, RunAccount
+    from neardup.io.outputs import OutputFolder
 
 WIDTH = 80
 """Columns of output that does not go to a terminal."""
@@ -96,7 +94,7 @@ def refuse_unusable_out(options: OutputOptions) -> None:
 
 def _require_open_output() -> None:
     """Raise OutputError if standard output is closed: all rows would be lost."""
-    from neardup.io.writers.filesystem import unwritable
+    from neardup.io.outputs import unwritable
 
     try:
         os.write((_rows.get() or sys.stdout).fileno(), b"")
@@ -123,7 +121,7 @@ def reports_aside(out: Path | None) -> Iterator[None]:
 
 def open_output(out: Path, *, overwrite: bool) -> OutputFolder:
     """Return the output for a folder or a stream."""
-    from neardup.io.writers import OutputFolder, StreamOutput
+    from neardup.io.outputs import OutputFolder, StreamOutput
 
     rows = _rows.get()
     return OutputFolder(out, overwrite=overwrite) if out != STREAM or rows is None else StreamOutput(rows)
@@ -133,9 +131,9 @@ def show_groups(groups: Sequence[Group], total: int, verbose: bool = True, *, dr
     """Print groups; unless ``verbose``, as many as a terminal has lines for, with names that fit its columns."""
     most = lines_for_groups(verbose)
     width = None if most is None else get_terminal_size().columns
-    from neardup.run import show  # other commands start without it
+    from neardup.deduplication.results import group_lines
 
-    for line in show.group_lines(fitting(groups, most), total, width, dry=dry):
+    for line in group_lines(fitting(groups, most), total, width, dry=dry):
         typer.echo(line)
 
 
@@ -176,7 +174,7 @@ def line_about(run: RunAccount, fate: str = "removed") -> str:
 def show_by(run: RunAccount, dry: bool) -> None:
     """Print the counts of each value, for a run by a column."""
     if run.by is not None:
-        from neardup.run.by_value import by_lines
+        from neardup.deduplication.runs import by_lines
 
         for line in by_lines(run.by, dry=dry):
             typer.echo(line)
@@ -186,9 +184,9 @@ def show_by(run: RunAccount, dry: bool) -> None:
 def show_summary(run: RunAccount, *more: display.Line, dry: bool = False) -> None:
     """Print the summary of a run and ``more`` lines, and its warnings at the end."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
-    from neardup.run import show
+    from neardup.deduplication.results import summary
 
-    for line in display.aligned([*show.summary(run, dry=dry), *more], width):
+    for line in display.aligned([*summary(run, dry=dry), *more], width):
         typer.echo(line)
     show_warnings(run)
 
@@ -206,7 +204,7 @@ def print_result(result: Found, options: ResultOptions) -> int:
     else:
         _show(result, options)
     if options.dry_run and result.run.action == "dedup":  # the run itself would have ended there
-        from neardup.run.stages.account import require_most_removed
+        from neardup.deduplication.runs import require_most_removed
 
         require_most_removed(result.run)
     return REJECTED if result.problems else DONE
@@ -218,7 +216,7 @@ def _files(options: OutputOptions) -> dict[str, Any]:
         return {"out": None, "files": []}
     if options.out == STREAM:
         return {"out": "-", "files": []}
-    from neardup.io.writers.object_stores import names_in
+    from neardup.io.outputs import names_in
 
     return {"out": typed(options.out), "files": names_in(options.out)}
 

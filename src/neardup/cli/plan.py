@@ -23,9 +23,8 @@ from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
-    from neardup.advice import Advice
-    from neardup.lsh.bands import Plan
-    from neardup.lsh.hamming_tables import Design, HammingPlan
+    from neardup.corpus.advice import Advice
+    from neardup.deduplication.pairs import Design, HammingPlan, Plan
 
 
 BAR = 40
@@ -64,7 +63,7 @@ def _refuse_simhash_options(options: PlanOptions) -> None:
 
 def _drawn(svg: Path, options: PlanOptions) -> Advice:
     """Return advice, and write it as an image, too."""
-    from neardup.io.writers import OutputImage, common_access
+    from neardup.io.outputs import OutputImage, common_access
 
     # opened before the work, so that an unwritable image is reported at once
     with OutputImage(svg, access=common_access(options.sample)) as image:
@@ -74,11 +73,9 @@ def _drawn(svg: Path, options: PlanOptions) -> Advice:
 
 
 def _advice(options: PlanOptions) -> Advice:
-    from neardup.advice import advise_on
-    from neardup.advice.adviser import checked
-    from neardup.io.readers import choose_columns, open_files
-    from neardup.io.readers.fields import joined
-    from neardup.join.base_documents import open_base
+    from neardup.corpus.advice import advise_on, checked
+    from neardup.deduplication.join.base_documents import open_base
+    from neardup.io.inputs import choose_columns, joined, open_files
 
     given = options.settings.read()
     chosen = checked({name: getattr(given, name) for name in PLANNED})
@@ -111,13 +108,13 @@ def _refuse_unusable_image(path: Path | None) -> None:
 
 def _plan(options: PlanOptions) -> int:
     """Print the bands alone."""
-    from neardup.lsh.bands import plan as planned
+    from neardup.deduplication.pairs import plan as planned
 
     _refuse_without_documents(options)
     given = options.settings
     chosen = planned(threshold=given.threshold, recall=given.recall, slots=given.slots)
     if options.svg is not None:
-        from neardup.io.writers import OutputImage
+        from neardup.io.outputs import OutputImage
 
         with OutputImage(options.svg) as image:
             image.write(chosen.svg())
@@ -189,7 +186,7 @@ def _plan_simhash(options: PlanOptions) -> int:
             "With --simhash: --bits, --distance, --documents and --json",
             "Leave it out, or leave out --simhash and name a SAMPLE",
         )
-    from neardup.lsh.hamming_tables import hamming_plan
+    from neardup.deduplication.pairs import hamming_plan
 
     plan = hamming_plan(
         DOCUMENTS if options.documents is None else options.documents,
@@ -205,7 +202,7 @@ def _plan_simhash(options: PlanOptions) -> int:
 
 
 def _hamming_lines(plan: HammingPlan) -> Iterator[str]:
-    from neardup.lsh.hamming_tables import POINTS
+    from neardup.deduplication.pairs import POINTS
 
     design = plan.design
     looked_at = f"about {_few(design.candidates / design.tables)} fingerprints to compare in each"

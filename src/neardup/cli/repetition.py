@@ -14,23 +14,25 @@ from neardup.cli.messages import DONE, REJECTED, resumable, warn
 from neardup.cli.option import typed
 from neardup.cli.options.on_files import READING, PassagesOptions
 from neardup.cli.output import open_output, refuse_unusable_out, watcher
+from neardup.corpus.passages import (
+    CutRules,
+    ScannedParts,
+    document_table,
+    length_of,
+    lines_of,
+    passages_of,
+    unit_of,
+    write_cut,
+    write_passages,
+    write_scan,
+)
+from neardup.deduplication.runs import Meter, journal_facts, open_journal
 from neardup.errors import InputError, OutputError, SettingError
-from neardup.io.fingerprints.keys import key_file, shared_secret
-from neardup.io.readers import choose_columns, open_files
-from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen
-from neardup.io.writers import common_access
-from neardup.io.writers.scratch import FinishedParts, RunJournal, discard, working_in
-from neardup.repetition import passages as repetition
-from neardup.repetition.cuts import CutRules, write_cut
-from neardup.repetition.documents import document_table
-from neardup.repetition.stream import ScannedParts, write_scan
-from neardup.repetition.units import unit_of
-from neardup.repetition.views import lines_of
-from neardup.run.find import journal_facts, open_journal
-from neardup.run.pipeline import Meter
+from neardup.io.fingerprints import key_file, shared_secret
+from neardup.io.inputs import Chosen, Documents, choose_columns, open_files
+from neardup.io.outputs import FinishedParts, RunJournal, common_access, discard, working_in
+from neardup.runtime import new_secret
 from neardup.settings import Settings
-from neardup.text.keys import new_secret
 
 
 def passages(options: PassagesOptions) -> int:
@@ -45,7 +47,7 @@ def passages(options: PassagesOptions) -> int:
         raise SettingError("--key was given without --scan", "--scan with it", "Leave it out")
     refuse_unusable_out(options)
     settings, rules, unit = options.settings.checked(), _cut_rules(options), unit_of(options.unit)
-    shape = unit, repetition.length_of(options.length, unit)
+    shape = unit, length_of(options.length, unit)
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text or None, options.id)
     cut = None
@@ -57,7 +59,7 @@ def passages(options: PassagesOptions) -> int:
         parts = opened.enter_context(_parts(options, shape, settings, documents, columns))
         opened.enter_context(working_in(None if folder is None else folder.target.parent, parts))
         meter = Meter(progress)
-        result = repetition.passages_of(documents, columns, shape, settings, meter)
+        result = passages_of(documents, columns, shape, settings, meter)
         if folder is not None and rules is not None:
             cut = write_cut(result, documents, columns, rules, folder, meter)
         if folder is not None and options.within_document:
@@ -65,7 +67,7 @@ def passages(options: PassagesOptions) -> int:
         more = {} if cut is None or rules is None else {"cut": {"keep": rules.keep, **cut._asdict()}}
         account = {**result.as_dict(), **more}
         if folder is not None:
-            repetition.write_passages(result, folder, account, meter)
+            write_passages(result, folder, account, meter)
     if options.out is not None and not options.dry_run:
         discard(options.out)
     if options.json:

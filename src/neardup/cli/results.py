@@ -28,10 +28,9 @@ from neardup.io.place import DatabaseURL, Place
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from neardup.run.exchange import Exported
-    from neardup.run.findings import Found
-    from neardup.run.places import Outside
-    from neardup.run.records import Group, Id, Looked
+    from neardup.deduplication.results import Found, Group, Id, Looked
+    from neardup.deduplication.reviews import Exported
+    from neardup.deduplication.texts import Outside
 
 
 ALL_RIGHT = "no difference: tables, kept rows and counts were derived again"
@@ -41,7 +40,7 @@ _BEGINNING = 300
 
 def verify(options: on_results.VerifyOptions) -> int:
     """Derive a result again; print a line for each check, the first difference, and the parts left out."""
-    from neardup.run.places import fetched_inputs
+    from neardup.deduplication.texts import fetched_inputs
 
     with fetched_inputs(options.out, options.inputs) as inputs:
         return _verify(replace(options, inputs=inputs), compared=inputs != options.inputs)
@@ -49,7 +48,7 @@ def verify(options: on_results.VerifyOptions) -> int:
 
 def _verify(options: on_results.VerifyOptions, compared: bool) -> int:
     """Derive it; ``compared``: the states of files at URLs are known to be the recorded ones."""
-    from neardup.run.result_folder import require_result
+    from neardup.deduplication.results import require_result
     from neardup.verifier import URL_STATES, DifferenceError, Verifier
 
     if options.sample < 0:
@@ -89,9 +88,9 @@ def _verify(options: on_results.VerifyOptions, compared: bool) -> int:
 
 def show(options: on_results.ShowOptions) -> int:
     """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others."""
-    from neardup.run.findings import load
-    from neardup.run.places import typed_id
-    from neardup.run.stored_review import as_reviewed, older_report
+    from neardup.deduplication.results import load
+    from neardup.deduplication.reviews import as_reviewed, older_report
+    from neardup.deduplication.texts import typed_id
 
     if options.limit < 1:
         raise SettingError(f"limit is {options.limit}", "A whole number, 1 or more", "Leave out --limit")
@@ -129,7 +128,7 @@ class _Shown:
             return None
 
     def _other_values(self) -> Mapping[str, Any]:
-        from neardup.run.places import fields_of
+        from neardup.deduplication.texts import fields_of
 
         return fields_of(self._found, self._id)
 
@@ -139,7 +138,7 @@ class _Shown:
 
     def lines(self) -> Iterator[display.Line]:
         """Yield labelled lines."""
-        from neardup.run.sides import OLD
+        from neardup.deduplication.results import OLD
 
         yield "document", display.printable(f"{self._id}{self._decision.side}")
         if self._decision.in_reference and not self._options.id.startswith(OLD):
@@ -169,7 +168,7 @@ class _Shown:
             yield "report", f"{self._older}: {display.printable(again)}"
 
     def _fate(self) -> str:
-        from neardup.run.places import fate
+        from neardup.deduplication.texts import fate
 
         sentence = fate(self._found, self._id)
         member = self._decision.member
@@ -248,9 +247,9 @@ def _near_line(other: Outside, measure: str) -> str:
 
 def report(options: on_results.ReportOptions) -> int:
     """Write a page about a result: the figures, the groups to look at first, and pairs side by side."""
-    from neardup.io.writers import OutputPage
+    from neardup.deduplication.results import load
+    from neardup.io.outputs import OutputPage
     from neardup.review.report.content import check_lengths, report_page
-    from neardup.run.findings import load
 
     check_lengths(options.most_pairs, options.most_groups, options.megabytes)
     result = load(options.result)
@@ -272,10 +271,10 @@ def report(options: on_results.ReportOptions) -> int:
 
 def apply(options: on_results.ApplyOptions) -> int:
     """Write the documents that stay after the review of a result, as people decided."""
-    from neardup.io.writers import common_access
-    from neardup.run.findings import load
-    from neardup.run.save import fill_final, final_result
-    from neardup.run.stored_review import review_in
+    from neardup.deduplication.results import load
+    from neardup.deduplication.reviews import review_in
+    from neardup.deduplication.runs import fill_final, final_result
+    from neardup.io.outputs import common_access
 
     with output.reports_aside(options.out):
         output.refuse_unusable_out(options)
@@ -292,8 +291,8 @@ def apply(options: on_results.ApplyOptions) -> int:
 
 def regroup(options: on_results.RegroupOptions) -> int:
     """Group the pairs of an earlier result at a stricter threshold."""
-    from neardup.io.writers import OutputFolder
-    from neardup.run.findings import load, write_result
+    from neardup.deduplication.results import load, write_result
+    from neardup.io.outputs import OutputFolder
     from neardup.tables import DECISIONS_FILE
 
     output.refuse_unusable_out(options)
@@ -325,8 +324,8 @@ _SHOWN = 10
 
 def export(options: on_results.ExportOptions) -> int:
     """Write the groups, decisions or tags of a reviewed result as a file for another program."""
-    from neardup.io.writers.exports import for_spreadsheets
-    from neardup.run.exchange import described, export_bytes, require_export
+    from neardup.deduplication.reviews import described, export_bytes, require_export
+    from neardup.io.outputs import for_spreadsheets
 
     if options.what in (DOCUMENTS, KEPT):
         return _export_documents(options)
@@ -345,8 +344,7 @@ def export(options: on_results.ExportOptions) -> int:
 
 def _write(parts: Iterable[bytes], described: str, options: on_results.ExportOptions) -> int:
     """Write an export to its file, and say what it holds, or to standard output."""
-    from neardup.io.writers import common_access
-    from neardup.io.writers.exports import OutputExport
+    from neardup.io.outputs import OutputExport, common_access
 
     if options.file == Path("-"):
         for part in parts:
@@ -364,9 +362,8 @@ def _write(parts: Iterable[bytes], described: str, options: on_results.ExportOpt
 
 def _export_pairs(options: on_results.ExportOptions) -> int:
     """Write the pairs as a graph or an edge list: all of them, or those around a document."""
-    from neardup.io.writers.exports import GRAPH_FORMS, as_bytes_of
-    from neardup.run.findings import load
-    from neardup.run.graph import around, edges_of, edges_of_members
+    from neardup.deduplication.results import around, edges_of, edges_of_members, load
+    from neardup.io.outputs import GRAPH_FORMS, as_bytes_of
 
     form = options.form or form_of(options.file, GRAPH_FORMS)
     if form not in GRAPH_FORMS:
@@ -433,13 +430,13 @@ def _table(path: Place, what: Exported, *, every: bool = False, moved: Sequence[
     if isinstance(path, DatabaseURL) or path.is_file():
         if every:
             raise SettingError("--all was given with a collection", "A result folder", "Use --what documents")
-        from neardup.collection.groups.methods import collection_table
+        from neardup.collection.changes import collection_table
 
         with opened(path) as collection:
             return collection_table(collection, what)
-    from neardup.io.decisions.store import DecisionStore
-    from neardup.run.exchange import export_table
-    from neardup.run.findings import load
+    from neardup.deduplication.results import load
+    from neardup.deduplication.reviews import export_table
+    from neardup.io.decisions import DecisionStore
 
     result = load(path)
     with DecisionStore(path, read_only=True) as store, output.watcher() as progress:
@@ -454,7 +451,7 @@ def import_tags(options: on_results.ImportOptions) -> int:
             decided = collection.import_decisions(options.file, form, by=options.by)
             added = decided or collection.import_tags(options.file, form, by=options.by, columns=options.columns)
     else:
-        from neardup.run.exchange import import_into
+        from neardup.deduplication.reviews import import_into
 
         added = import_into(place, options.file, form, options.by, options.columns)
     if added.action is None:
@@ -478,7 +475,7 @@ def _unknown(ids: Sequence[str]) -> str:
 
 def form_of(file: Path, allowed: Iterable[str] = ()) -> str:
     """Return the form that the suffix of a file names. Raises SettingError for any other."""
-    from neardup.io.writers.exports import FORMS
+    from neardup.io.outputs import FORMS
 
     forms = [*(allowed or FORMS)]
     if file == Path("-"):

@@ -22,18 +22,14 @@ from neardup.cli.option import options_of, typed
 from neardup.cli.options.on_files import DedupOptions, GroupOptions, LookOptions, PairsOptions
 from neardup.cli.options.on_samples import DemoOptions
 from neardup.errors import OutputError, SettingError
-from neardup.settings import Settings
-from neardup.settings.rules import memory_size
+from neardup.settings import Settings, memory_size
 
 if TYPE_CHECKING:
-    from neardup.io.readers.base import Documents
-    from neardup.io.readers.columns import Chosen, Reference
-    from neardup.io.writers.scratch import RunJournal
-    from neardup.run.findings import Found
-    from neardup.run.predict import RunCost
-    from neardup.run.review_decisions import ReviewedResult
-    from neardup.run.stages.records import Action
-    from neardup.run.stages.result import GroupMember, LargeGroup, Outcome
+    from neardup.deduplication.results import Found
+    from neardup.deduplication.reviews import ReviewedResult
+    from neardup.deduplication.runs import Action, GroupMember, LargeGroup, Outcome, RunCost
+    from neardup.io.inputs import Chosen, Documents, Reference
+    from neardup.io.outputs import RunJournal
 
 
 def dedup(options: DedupOptions) -> int:
@@ -87,7 +83,7 @@ def _engine(options: Options) -> Engine:
         return SparkEngine()
     if engine != "local":
         raise SettingError(f"engine is {engine!r}", "local or spark")
-    from neardup.run.shards.merge import parts_in
+    from neardup.deduplication.parts import parts_in
 
     parts = parts_in(options.against)
     return SavedEngine(parts) if parts else LocalEngine()
@@ -128,12 +124,18 @@ class SavedEngine:
         return output.print_result(self._find(action, options), options)
 
     def _find(self, action: Action, options: Options) -> Found:
-        from neardup.io.readers import choose_columns, open_files
-        from neardup.io.writers import common_access
-        from neardup.io.writers.scratch import working_in
-        from neardup.run.save import RowFiles, check_before
-        from neardup.run.shards.merge import open_parts, require_columns, with_settings
-        from neardup.run.shards.update import fill_against, find_against, growing_by, read_documents
+        from neardup.deduplication.parts import (
+            fill_against,
+            find_against,
+            growing_by,
+            open_parts,
+            read_documents,
+            require_columns,
+            with_settings,
+        )
+        from neardup.deduplication.runs import RowFiles, check_before
+        from neardup.io.inputs import choose_columns, open_files
+        from neardup.io.outputs import common_access, working_in
 
         against, shared = open_parts(self.parts, key=options.key)
         review = review_of(options)
@@ -143,12 +145,12 @@ class SavedEngine:
         columns = choose_columns(documents, options.text or against.chosen.text, options.id or against.chosen.id)
         with output.watcher() as progress, ExitStack() as stack:
             if options.out is None or options.dry_run:
-                new = read_documents(documents, columns, settings, against.key, progress)
+                new = read_documents(documents, columns, settings, against.secret, progress)
                 return find_against(new, columns, settings, against, progress, action, review)[0].found
             others, size = _others(options), _shard_bytes(options)
             check_before(documents, options.out, action, settings.keep, **others, shard_size=size)
             # opened before the work, so that an unwritable folder is reported at once
-            new = read_documents(documents, columns, settings, against.key, progress)
+            new = read_documents(documents, columns, settings, against.secret, progress)
             add = (
                 stack.enter_context(growing_by(new, columns, settings, against, options.update))
                 if isinstance(options, DedupOptions) and options.update
@@ -183,16 +185,11 @@ def _settings(options: Options) -> Settings:
 
 
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
-    from neardup.io.readers.columns import find_labels
-    from neardup.io.writers import common_access
-    from neardup.io.writers.exports import refuse_table, write_new_table
-    from neardup.io.writers.scratch import discard, working_in
-    from neardup.join.base_documents import open_base
-    from neardup.run.by_value import by_value, with_values
-    from neardup.run.fates import require_rows, stream
-    from neardup.run.find import run
-    from neardup.run.save import RowFiles, check_before, fill
-    from neardup.run.stages.records import Inputs
+    from neardup.deduplication.join.base_documents import open_base
+    from neardup.deduplication.results import require_rows, stream
+    from neardup.deduplication.runs import Inputs, RowFiles, by_value, check_before, fill, run, with_values
+    from neardup.io.inputs import find_labels
+    from neardup.io.outputs import common_access, discard, refuse_table, working_in, write_new_table
 
     documents, columns, against = opened(options, settings)
     if options.by is not None:
@@ -261,7 +258,7 @@ def _journal(
     if not options.resume or options.out is None:
         yield None
         return
-    from neardup.run.find import open_journal
+    from neardup.deduplication.runs import open_journal
 
     decisions = options.decisions if isinstance(options, DedupOptions) else None
     journal = open_journal(options.out, action, settings, columns, inputs, against, decisions)
@@ -274,7 +271,7 @@ def _with_config(outcome: Outcome) -> Outcome:
     applied = applied_here.get()
     if applied is None:
         return outcome
-    from neardup.run.records import with_account
+    from neardup.deduplication.results import with_account
 
     return replace(outcome, found=with_account(outcome.found, config=applied.account()))
 
@@ -296,7 +293,7 @@ def _shard_bytes(options: Options) -> int:
 
 def review_of(options: Options) -> ReviewedResult | None:
     """Return the decisions to follow. Raises OutputError if the output would replace them."""
-    from neardup.run.stored_review import reviewed
+    from neardup.deduplication.reviews import reviewed
 
     if not isinstance(options, DedupOptions) or options.decisions is None:
         return None
@@ -313,8 +310,8 @@ Opened = tuple["Documents", "Chosen", "Reference | None"]
 
 def opened(options: Options | PairsOptions, settings: Settings) -> Opened:
     """Open the inputs of a run."""
-    from neardup.io.readers import choose_columns, open_files
-    from neardup.run.asked_columns import reference_of
+    from neardup.deduplication.runs import reference_of
+    from neardup.io.inputs import choose_columns, open_files
 
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text, options.id)
@@ -349,7 +346,7 @@ def say_after(result: Found, outcome: Outcome) -> None:
 
 
 def _prediction(inputs: Opened, options: Options, settings: Settings) -> RunCost:
-    from neardup.run.predict import predict
+    from neardup.deduplication.runs import predict
 
     documents, columns, against = inputs
     prediction = predict(documents, columns, settings, against, resume=options.resume)
@@ -372,9 +369,8 @@ GROUPS, MEMBERS = 10, 3
 
 def look(options: LookOptions) -> int:
     """Print the ten largest groups of near copies in some documents, and the next command; write nothing."""
-    from neardup.io.readers import choose_columns, open_files
-    from neardup.run.find import run
-    from neardup.run.stages.records import Inputs
+    from neardup.deduplication.runs import Inputs, run
+    from neardup.io.inputs import choose_columns, open_files
 
     settings = options.settings.checked()
     documents = open_files(options.inputs, reading=settings.reading)
@@ -403,9 +399,8 @@ _BELOW = 7
 
 def _shown(outcome: Outcome, most: int | None) -> Iterator[str]:
     """The largest groups, each with its first members, in about ``most`` lines, and a line about all."""
-    from neardup.run.lost_text import LostText
-    from neardup.run.show import classes_of_copies
-    from neardup.run.stages.result import largest_groups
+    from neardup.deduplication.results import LostText, classes_of_copies
+    from neardup.deduplication.runs import largest_groups
 
     account, shown, used = outcome.found.run, 0, 0
     for group in largest_groups(outcome, GROUPS, MEMBERS):
@@ -459,7 +454,7 @@ def _next(options: LookOptions, removed: int) -> str:
     while Path(out).exists():
         number += 1
         out = f"{stem}-dedup-{number}"
-    from neardup.io.readers.fields import joined
+    from neardup.io.inputs import joined
 
     given = {"text": joined(options.text), "id": options.id}
     typed = "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if value)
@@ -476,7 +471,7 @@ What to try next:
 def demo(options: DemoOptions) -> int:
     """Find the near copies in a small sample, and show the evidence."""
     from neardup.cli.demo_documents import documents_path
-    from neardup.run.find import find
+    from neardup.deduplication.runs import find
 
     with output.watcher() as progress:
         result = find(documents_path(), text="text", id="id", progress=progress)
@@ -492,11 +487,9 @@ def demo(options: DemoOptions) -> int:
 def pairs(options: PairsOptions) -> int:
     """List the most similar pairs, without a threshold: exactly, and complete with ties."""
     from neardup.cli.results import form_of
-    from neardup.io.writers import common_access
-    from neardup.io.writers.exports import OutputExport, as_bytes_of
-    from neardup.join.base_documents import open_base
-    from neardup.run.stages.records import Inputs
-    from neardup.run.top_pairs import lines_of, top_of, wanted_of
+    from neardup.deduplication.join.base_documents import open_base
+    from neardup.deduplication.runs import Inputs, lines_of, top_of, wanted_of
+    from neardup.io.outputs import OutputExport, as_bytes_of, common_access
 
     settings = options.settings.checked()
     wanted = wanted_of(options.top, options.least, nearest=bool(options.against))

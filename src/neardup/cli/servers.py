@@ -21,8 +21,8 @@ from neardup.errors import InputError, SettingError, install
 if TYPE_CHECKING:
     from neardup.collection import Collection
     from neardup.review.live.app import ReviewApp
-    from neardup.web.limits import Limits
-    from neardup.web.middleware import Tokens
+    from neardup.service.web.limits import Limits
+    from neardup.service.web.middleware import Tokens
 
 PAGES = "/review"
 """The address of the pages."""
@@ -33,10 +33,10 @@ def serve(options: ServeOptions) -> int:
     with service_required():
         from neardup.service.server import serve as run
         from neardup.service.server import serve_front
+        from neardup.service.web import monitoring
+        from neardup.service.web.limits import Limits
+        from neardup.service.web.server import listen
         from neardup.service.workers import require_workers, serve_in_workers
-        from neardup.web import monitoring
-        from neardup.web.limits import Limits
-        from neardup.web.server import listen
     from neardup.collection import Collection
 
     checked = Limits.of(
@@ -126,8 +126,8 @@ def review(options: ReviewOptions) -> int:
     """Review a result in a browser: look at groups and pairs, and decide."""
     with service_required():
         from neardup.review.live.app import Served
-        from neardup.web.server import address_of, listen
-    from neardup.run.result_folder import require_result
+        from neardup.service.web.server import address_of, listen
+    from neardup.deduplication.results import require_result
 
     served = Served(options.by or account(), _tokens(options.host, options.token_file))
     with listen(options.host, options.port) as listening:
@@ -149,7 +149,7 @@ def review(options: ReviewOptions) -> int:
 
 
 def _say_end(out: Path, actions: int) -> None:
-    from neardup.run.stored_review import older_report
+    from neardup.deduplication.reviews import older_report
 
     name = display.printable(typed(out))
     if actions:
@@ -189,7 +189,7 @@ def account() -> str:
 
 def _tokens(host: str, file: Path | None) -> Tokens:
     """Return the tokens that open the pages. Raises SettingError if other machines reach ``host`` without one."""
-    from neardup.web.middleware import Tokens, read_tokens, require_tokens
+    from neardup.service.web.middleware import Tokens, read_tokens, require_tokens
 
     tokens, warning = read_tokens(file) if file else (Tokens(), "")
     require_tokens(host, tokens)

@@ -17,7 +17,7 @@ from neardup.cli.output import open_output, print_result, refuse_unusable_out, r
 from neardup.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    from neardup.run.shards.merge import Fingerprinted
+    from neardup.deduplication.parts import Fingerprinted
 
 
 def fingerprint(options: FingerprintOptions) -> int:
@@ -49,8 +49,8 @@ def fingerprint(options: FingerprintOptions) -> int:
 
 
 def _make_key(path: Path) -> int:
-    from neardup.io.fingerprints.keys import new_key_file
-    from neardup.text.keys import new_secret
+    from neardup.io.fingerprints import new_key_file
+    from neardup.runtime import new_secret
 
     new_key_file(path, new_secret())
     typer.echo(f"{display.printable(str(path))}: a new key, readable for you only")
@@ -58,8 +58,8 @@ def _make_key(path: Path) -> int:
 
 
 def _fingerprinted(options: FingerprintOptions, out: Path) -> Fingerprinted:
-    from neardup.io.readers import choose_columns, open_files
-    from neardup.run.shards.merge import save_fingerprints
+    from neardup.deduplication.parts import save_fingerprints
+    from neardup.io.inputs import choose_columns, open_files
 
     settings = options.settings.checked()
     documents = open_files(options.inputs, reading=settings.reading)
@@ -72,12 +72,10 @@ def _fingerprinted(options: FingerprintOptions, out: Path) -> Fingerprinted:
 
 def merge(options: MergeOptions) -> int:
     """Group the documents of fingerprinted parts, as one run over all of them would."""
-    from neardup.io.writers import OutputFolder, common_access
-    from neardup.io.writers.scratch import working_in
-    from neardup.run.findings import write_result
-    from neardup.run.shards.merge import merge_opened as merged
-    from neardup.run.shards.merge import open_parts, parts_to_merge, with_settings
-    from neardup.run.shards.update import name_parts
+    from neardup.deduplication.parts import merge_opened as merged
+    from neardup.deduplication.parts import name_parts, open_parts, parts_to_merge, with_settings
+    from neardup.deduplication.results import write_result
+    from neardup.io.outputs import OutputFolder, common_access, working_in
 
     refuse_unusable_out(options)
     folders = [part for name in options.parts for part in parts_to_merge(Path(name))]
@@ -98,11 +96,11 @@ def merge(options: MergeOptions) -> int:
 
 def part(options: PartOptions) -> int:
     """Write the documents of one part that the merged result of all parts keeps."""
-    from neardup.io.readers import open_files
-    from neardup.io.writers import common_access
-    from neardup.run.findings import load
-    from neardup.run.save import check_before
-    from neardup.run.shards.rows import kept_of_part
+    from neardup.deduplication.parts import kept_of_part
+    from neardup.deduplication.results import load
+    from neardup.deduplication.runs import check_before
+    from neardup.io.inputs import open_files
+    from neardup.io.outputs import common_access
     from neardup.settings import Settings
 
     with reports_aside(options.out):

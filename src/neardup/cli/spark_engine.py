@@ -23,8 +23,8 @@ from neardup.spark.job import OPTIONS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from neardup.contamination.outputs import Action as ContaminationAction
-    from neardup.run.stages.records import Action
+    from neardup.corpus.decontamination import Action as ContaminationAction
+    from neardup.deduplication.runs import Action
 
 
 class SparkEngine:
@@ -53,7 +53,7 @@ class SparkEngine:
 
 
 def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[str, Any]) -> dict[str, Any]:
-    from neardup.io.readers.fields import joined
+    from neardup.io.inputs import joined
     from neardup.spark.dedup import dedup_files
     from neardup.spark.files import opened, remove, require_new, write
 
@@ -93,7 +93,7 @@ DECONTAMINATED = frozenset(
 
 def decontaminate(options: DecontaminateOptions, action: ContaminationAction) -> int:
     """Run ``neardup decontaminate`` on a cluster, and print its account."""
-    from neardup.io.readers.fields import joined, parts_of
+    from neardup.io.inputs import joined, parts_of
     from neardup.spark.decontamination import decontaminate_files
     from neardup.spark.files import opened, require_new, write
 

@@ -1,19 +1,12 @@
 """The living collection: documents that arrive, change and leave, kept with their fingerprints in one file."""
 
-from neardup.collection.collection import Collection
-from neardup.collection.documents import Document
-from neardup.collection.near import Near
-from neardup.collection.records import Added, Change, GroupPage, NearCopy, PairDecision, StoredGroup, StoredMember
+# mypy: implicit-reexport
+# ruff: noqa: F401, I001
+# fmt: off
 
-__all__ = [
-    "Added",
-    "Change",
-    "Collection",
-    "Document",
-    "GroupPage",
-    "Near",
-    "NearCopy",
-    "PairDecision",
-    "StoredGroup",
-    "StoredMember",
-]
+from neardup.collection.collection import Arrival, Collection, own_files
+from neardup.collection.documents import Document, DocumentPage, rows_of_page
+from neardup.collection.near import Near
+from neardup.collection.records import (
+    Added, Change, GroupPage, GroupedPending, NearCopy, PairDecision, StoredGroup, StoredMember,
+)

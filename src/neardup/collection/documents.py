@@ -18,9 +18,8 @@ from neardup.collection.store import Store
 from neardup.display import counted
 from neardup.display.view import excerpt, name_of
 from neardup.errors import FormatError, InputError
+from neardup.io.outputs import common_access, document_bytes, write_documents
 from neardup.io.place import DatabaseURL, Place
-from neardup.io.writers.exports import document_bytes, write_documents
-from neardup.io.writers.filesystem import common_access
 
 _PAGE = 1000
 _TEXT_BYTES = 16_000_000

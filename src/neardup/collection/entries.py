@@ -27,23 +27,28 @@ from neardup.collection.fields import differing_parts
 from neardup.collection.records import CopyClass, Likeness
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
+from neardup.comparison.records import first_difference
 from neardup.errors import FormatError
 from neardup.kernels.shingles import shingle_hashes
-from neardup.kernels.sketch.minhash import sketch_sets
-from neardup.kernels.sketch.samples import ALL
+from neardup.kernels.sketch import ALL, sketch_sets
 from neardup.kernels.sorting import sort_distinct
-from neardup.kernels.text.hashing import Key
-from neardup.kernels.text.tokens import token_streams
+from neardup.kernels.text import Key, token_streams
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import TextSettings
-from neardup.sketch.cleaning import cleaned, text_batch, without_masks
-from neardup.sketch.documents import ShingleSets, classic_coefficients, shingle_sets, sign
-from neardup.sketch.samples import SampledShingles
 from neardup.tables import Bools, Int64s, UInt8s, UInt32s, UInt64s
 from neardup.text.characters import canonical
-from neardup.text.first_difference import first_difference
 from neardup.text.keys import PUBLIC
-from neardup.text.unicode import unicode_tables
+from neardup.text.sketch import (
+    SampledShingles,
+    ShingleSets,
+    classic_coefficients,
+    cleaned,
+    shingle_sets,
+    sign,
+    text_batch,
+    without_masks,
+)
+from neardup.unicode import unicode_tables
 
 PORTION = 1 << 20
 """Bytes of a portion; it is longer where the text cannot be cut."""

@@ -15,8 +15,7 @@ import numpy as np
 
 from neardup.collection.contract import Operator, Value
 from neardup.errors import InputError, UnknownIdError
-from neardup.io.attachments import differing, own_of, unread_of
-from neardup.io.formats.content import ATTACHED, UNREAD, Attachment
+from neardup.io.contents import ATTACHED, UNREAD, Attachment, differing, own_of, unread_of
 
 Ids: TypeAlias = str | int | Iterable[str | int]
 """One id, or several."""

@@ -14,7 +14,7 @@ from neardup.collection.groups.formation import Ties
 from neardup.collection.sets import Sets, reaches
 from neardup.collection.store import Store
 from neardup.errors import FormatError
-from neardup.io.decisions.records import TOGETHER
+from neardup.io.decisions import TOGETHER
 from neardup.kernels.shingles import mix_all
 from neardup.runtime import Progress
 from neardup.tables import Int64s, UInt64s

@@ -28,12 +28,19 @@ from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
 from neardup.collection.store.transaction import MANY, Writing
 from neardup.errors import InputError, NeardupError, SettingError
-from neardup.io.attachments import ATTACHMENTS, carried_by, carries
-from neardup.io.formats.content import METADATA
-from neardup.io.readers import choose_columns, open_documents
-from neardup.io.readers.base import Chunk, Documents, Problem
-from neardup.io.readers.columns import ID_NAMES, TEXT_NAMES, find_column, offer_fields
-from neardup.io.readers.fields import joined
+from neardup.io.contents import ATTACHMENTS, METADATA, carried_by, carries
+from neardup.io.inputs import (
+    ID_NAMES,
+    TEXT_NAMES,
+    Chunk,
+    Documents,
+    Problem,
+    choose_columns,
+    find_column,
+    joined,
+    offer_fields,
+    open_documents,
+)
 from neardup.runtime import UNLIMITED, Advance, Deadline, Progress, ordered_map
 from neardup.tables import one_array
 

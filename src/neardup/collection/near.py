@@ -35,8 +35,7 @@ from neardup.collection.store import Store
 from neardup.collection.view import View
 from neardup.kernels.postings import tally
 from neardup.runtime import UNLIMITED, Deadline
-from neardup.settings import ratio
-from neardup.settings.rules import required_share
+from neardup.settings import ratio, required_share
 from neardup.tables import Int64s, UInt64s
 
 RECALL = 0.99

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from neardup.display import Line, counted, number, similarity, size
 from neardup.display.view import excerpt, facts, heading, name_of, paragraph, table, view
-from neardup.io.decisions.records import Verdict
-from neardup.io.readers.base import Problem
+from neardup.io.decisions import Verdict
+from neardup.io.inputs import Problem
 
 SHOWN = 20
 """Rows of a table in a notebook."""

@@ -19,12 +19,11 @@ from neardup.collection.records import PlainData
 from neardup.collection.view import View
 from neardup.comparison import matching
 from neardup.errors import InputError, QueryError, SettingError
-from neardup.kernels.match.lcs import longest_run
-from neardup.kernels.match.passages import passages
-from neardup.settings.rules import required_share
+from neardup.kernels.match import longest_run, passages
+from neardup.settings import required_share
 from neardup.tables import Bools, Floats, Int64s
-from neardup.text.unicode import codepoints_of, unicode_tables
 from neardup.text.units import Units
+from neardup.unicode import codepoints_of, unicode_tables
 
 _SHOWN = 80
 """The most characters of a clause in an error."""

@@ -23,8 +23,8 @@ from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import ratio
-from neardup.sketch.documents import shingle_sets
 from neardup.tables import Bools, Int64s, UInt16s, UInt64s
+from neardup.text.sketch import shingle_sets
 
 Role: TypeAlias = Literal["document", "base"]
 ROLES: tuple[Role, ...] = ("document", "base")

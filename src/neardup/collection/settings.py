@@ -6,7 +6,8 @@ from functools import cached_property, partial
 from typing import Any, TypeAlias, Unpack
 
 from neardup.errors import SettingError
-from neardup.kernels.text.hashing import Key
+from neardup.kernels.text import Key
+from neardup.runtime import new_secret
 from neardup.settings import (
     CLEANING,
     COLLECTION_FIELDS,
@@ -16,9 +17,9 @@ from neardup.settings import (
     names_of,
     refuse_mistakes,
 )
-from neardup.sketch.samples import SampledShingles
-from neardup.text.cleaning import Cleaner
-from neardup.text.keys import key_of, new_secret
+from neardup.text.cleaning import Cleaner, cleaner_of
+from neardup.text.keys import key_of
+from neardup.text.sketch import SampledShingles
 
 _SLOTS: int = COLLECTION_FIELDS["slots"].default
 
@@ -96,7 +97,7 @@ class CollectionSettings:
     @property
     def cleaner(self) -> Cleaner | None:
         """The parts of texts that do not count; None if all do."""
-        return self.fingerprint.cleaning.cleaner
+        return cleaner_of(self.fingerprint.cleaning)
 
     def as_dict(self) -> dict[str, Any]:
         """Return every setting by name, without the secret and without rules that leave out nothing."""

@@ -25,8 +25,8 @@ from neardup.collection.store import Store
 from neardup.errors import FormatError
 from neardup.kernels.postings import tally
 from neardup.runtime import UNLIMITED, Deadline, ordered_map
-from neardup.sketch.documents import shared_shingles, shared_with_each
 from neardup.tables import Int64s, UInt64s
+from neardup.text.sketch import shared_shingles, shared_with_each
 
 TAGS = "tag"
 """The field whose values are the tags of a document, besides its metadata of this name."""

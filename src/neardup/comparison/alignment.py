@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from neardup.comparison import marks, matching
 from neardup.comparison.matching import TokenPair
 from neardup.kernels import rows as kernels
-from neardup.kernels.match.alignment import heaviest_chain, words_between
+from neardup.kernels.match import heaviest_chain, words_between
 from neardup.tables import Bools, Int32s, Int64s
 from neardup.text.characters import COUNTED, CharacterDifference
 from neardup.text.characters import KINDS as CHARACTERS
-from neardup.text.unicode import codepoints_of, of_each
 from neardup.text.units import Units
+from neardup.unicode import codepoints_of, of_each
 
 NONE, SENTENCE, LINE = 0, 1, 2
 

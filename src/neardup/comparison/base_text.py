@@ -8,7 +8,7 @@ import numpy as np
 from neardup.comparison.matching import SetCounts
 from neardup.errors import InputError
 from neardup.kernels.shingles import shingle_hashes
-from neardup.kernels.text.hashing import Key
+from neardup.kernels.text import Key
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.text.cleaning import Cleaner
 from neardup.text.keys import PUBLIC

@@ -25,17 +25,14 @@ from neardup.comparison.show import as_fragment, as_page, as_text
 from neardup.errors import InputError, LimitError
 from neardup.kernels import sets
 from neardup.kernels.formulas import OVERLAP, RESEMBLANCE
-from neardup.kernels.match.tiling import LCS_CAP, TILING_CAP
-from neardup.kernels.sketch.minhash import sketch_sets
+from neardup.kernels.match import LCS_CAP, TILING_CAP
+from neardup.kernels.sketch import sketch_sets
 from neardup.kernels.sorting import sort_distinct
-from neardup.measures import MEASURES
 from neardup.runtime import Deadline
-from neardup.settings import Settings
-from neardup.sketch.documents import classic_coefficients
-from neardup.sketch.provenance import estimate
-from neardup.sketch.simhash import distance, of_codepoints
+from neardup.settings import MEASURES, Settings, language_or_count
 from neardup.tables import Bools, Int64s, UInt64s
-from neardup.text import stop_words as choices
+from neardup.text.cleaning import cleaner_of
+from neardup.text.sketch import classic_coefficients, distance, estimate, of_codepoints
 from neardup.text.units import Reading, Units, read
 
 P = ParamSpec("P")
@@ -104,13 +101,13 @@ def compare(
         "unit": checked.shingles.unit,
         "min_chunk": min_chunk or checked.shingles.length,
         "ignore_numbers": cleaning.ignore_numbers,
-        "stop_words": choices.language_or_count(cleaning.stop_words),
+        "stop_words": language_or_count(cleaning.stop_words),
         **({"mask": list(cleaning.mask)} if cleaning.mask else {}),
         **({"tokenizer": cleaning.tokenizer} if cleaning.tokenizer else {}),
         **({"ignore": len(ignore)} if ignore else {}),
     }
     in_time = _Clock(seconds)
-    cleaner = cleaning.cleaner
+    cleaner = cleaner_of(cleaning)
     readings = (in_time(read)(a, cleaner=cleaner), in_time(read)(b, cleaner=cleaner))
     form = settings["length"], settings["unit"]
     base = base_shingles(ignore, *form, cleaner=cleaner, key=readings[0].key)

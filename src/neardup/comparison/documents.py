@@ -8,10 +8,8 @@ from neardup import display
 from neardup.comparison.compare import Comparison, LeftOut
 from neardup.comparison.compare import compare as compare_texts
 from neardup.errors import InputError
-from neardup.io.attachments import differing
-from neardup.io.formats.content import Content
-from neardup.io.readers import document_content
-from neardup.io.readers.discovery import names_among
+from neardup.io.contents import Content, differing
+from neardup.io.inputs import document_content, names_among
 
 
 def compare(

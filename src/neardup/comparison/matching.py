@@ -12,9 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import InputError, SettingError
-from neardup.kernels.match import chunks as kernels
-from neardup.kernels.match import lcs as lcs_kernels
-from neardup.kernels.match.tiling import MOST_RUNS, MOST_STEPS, matchable
+from neardup.kernels.match import (
+    MEASURED,
+    MOST_RUNS,
+    MOST_STEPS,
+    WorkLimits,
+    chain_length,
+    common_in_order,
+    count_chunks,
+    cover_both,
+    matchable,
+    name_tokens,
+    redundant_both,
+    same,
+    stands_first,
+    tile_both,
+    window_names,
+)
 from neardup.kernels.names import count_names, set_counts
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.text.keys import salt
@@ -94,14 +108,14 @@ class TokenPair:
     def windows(self, length: int) -> tuple[NDArray[np.int32], int]:
         """Return the names of all windows of ``length`` tokens, and the number of names; computed once."""
         if length not in self._windows:
-            self._windows[length] = kernels.window_names(self.tokens, length, salt())
+            self._windows[length] = window_names(self.tokens, length, salt())
         return self._windows[length]
 
     def covered(self, length: int) -> tuple[Bools, Bools]:
         """Return which tokens of each are in a window of ``length`` tokens that the other has; computed once."""
         if length not in self._covered:
             names = self.windows(length)
-            self._covered[length] = kernels.cover_both(self.tokens, self.first_size, length, *names)
+            self._covered[length] = cover_both(self.tokens, self.first_size, length, *names)
         return self._covered[length]
 
     def in_order(self, first: T, second: T) -> tuple[T, T]:
@@ -122,12 +136,9 @@ def pair_of(a: UInt64s, b: UInt64s, ranks: tuple[int, int] | None = None) -> Tok
     """
     keys = np.concatenate((a, b)).astype(np.uint64)
     ends_a, ends_b = (0, len(a)), (len(a), len(a) + len(b))
-    if ranks is None:
-        swapped = not kernels.stands_first(keys, ends_a, ends_b)
-    else:
-        swapped = (len(b), ranks[1]) < (len(a), ranks[0])
+    swapped = not stands_first(keys, ends_a, ends_b) if ranks is None else (len(b), ranks[1]) < (len(a), ranks[0])
     first, second = (ends_b, ends_a) if swapped else (ends_a, ends_b)
-    tokens, n_tokens = kernels.name_tokens(keys, first, second)
+    tokens, n_tokens = name_tokens(keys, first, second)
     return TokenPair(tokens, first[1] - first[0], int(n_tokens), swapped)
 
 
@@ -144,8 +155,8 @@ def literal(pair: TokenPair, min_chunk: int = 5, most_runs: int = MOST_RUNS) -> 
     bound = int(matchable(pair.tokens, m, pair.n_tokens, *covered))
     tiles, capped = np.empty((0, 3), np.int64), False
     if bound:
-        limits = kernels.WorkLimits(most_runs, MOST_STEPS, salt())
-        tiles, capped = kernels.tile_both(pair.tokens, m, min_chunk, names, n_names, covered, limits)
+        limits = WorkLimits(most_runs, MOST_STEPS, salt())
+        tiles, capped = tile_both(pair.tokens, m, min_chunk, names, n_names, covered, limits)
     starts = pair.in_order(tiles[:, 0], tiles[:, 1])
     tiles = np.column_stack((*starts, tiles[:, 2]))
     tiles = tiles[np.argsort(tiles[:, 0])]
@@ -160,7 +171,7 @@ def information(pair: TokenPair, min_chunk: int = 5) -> Information:
     token in a repeat is redundant. A token is matched if a window that covers it is in the other sequence.
     """
     names, n_names = pair.windows(min_chunk)
-    redundant = kernels.redundant_both(pair.tokens, pair.first_size, min_chunk, names, n_names)
+    redundant = redundant_both(pair.tokens, pair.first_size, min_chunk, names, n_names)
     return Information(*pair.in_order(*redundant), *pair.in_order(*pair.covered(min_chunk)))
 
 
@@ -172,7 +183,7 @@ def shingle_counts(pair: TokenPair, length: int = 5) -> SetCounts:
     second = count_names(names, m, m + max(0, n - length + 1), n_names)
     size_first, size_second, shared, least, most = map(int, set_counts(first, second))
     if 0 < m < length:  # the whole sequence is one shingle, equal only to an identical sequence
-        alike = int(kernels.same(pair.tokens, m))
+        alike = int(same(pair.tokens, m))
         size_first, shared, least, most = 1, alike, alike, most + 1
     if 0 < n < length:
         size_second, most = 1, most + 1 - shared
@@ -186,11 +197,11 @@ def lcs(pair: TokenPair, tiles: Int64s, steps: int = MOST_STEPS) -> tuple[int, b
     result is the larger of two lower bounds: the heaviest chain of tiles in the same order, and the common
     subsequence in a narrower band.
     """
-    length, capped = lcs_kernels.common_in_order(pair.tokens, pair.first_size, 0, steps)
+    length, capped = common_in_order(pair.tokens, pair.first_size, 0, steps)
     if not capped:
         return int(length), False
     size = max(pair.first_size, len(pair.tokens) - pair.first_size)
-    return max(int(length), int(lcs_kernels.chain_length(tiles, size))), True
+    return max(int(length), int(chain_length(tiles, size))), True
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,11 +259,11 @@ def chunk_measures(tokens: UInt64s, offsets: Int64s, a: Int64s, b: Int64s, *, mi
             raise InputError(
                 "A pair names a document that is not there", f"Documents are numbered 0 to {len(offsets) - 2}"
             )
-    out = np.empty((len(a), kernels.MEASURED), np.int64)
+    out = np.empty((len(a), MEASURED), np.int64)
     keys, bounds = np.ascontiguousarray(tokens, np.uint64), np.ascontiguousarray(offsets, np.int64)
     first, second = (np.ascontiguousarray(ends, np.int64) for ends in (a, b))
-    limits = kernels.WorkLimits(MOST_RUNS, MOST_STEPS, salt())
-    kernels.count_chunks(keys, bounds, first, second, min_chunk, limits, out)
+    limits = WorkLimits(MOST_RUNS, MOST_STEPS, salt())
+    count_chunks(keys, bounds, first, second, min_chunk, limits, out)
     return ChunkCounts(
         tokens_a=out[:, 0],
         tokens_b=out[:, 1],

@@ -10,9 +10,8 @@ import numpy as np
 from neardup.comparison.alignment import Alignment, align
 from neardup.comparison.kinds.rules import Kind, kind_of, sentence
 from neardup.display import similarity
-from neardup.kernels.match.tiling import LCS_CAP, TILING_CAP
-from neardup.measures import LITERAL, CountedAs, values
-from neardup.settings import CLEANING
+from neardup.kernels.match import LCS_CAP, TILING_CAP
+from neardup.settings import CLEANING, LITERAL, CountedAs, values
 from neardup.tables import Bools, Int64s
 from neardup.text.units import Units, read
 

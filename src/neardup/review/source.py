@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from neardup.comparison.compare import Comparison
-from neardup.io.decisions.records import Action, Fate, Id, Verdict
+from neardup.io.decisions import Action, Fate, Id, Verdict
 
 Key: TypeAlias = int
 

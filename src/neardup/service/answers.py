@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from neardup.collection.pages import Excerpt, Hit, HitEvidence, Page, Passage
-from neardup.collection.records import Added, Change, NearCopy, PairDecision, StoredGroup, StoredMember
-from neardup.io.decisions.records import Action
+from neardup.collection import Added, Change, NearCopy, PairDecision, StoredGroup, StoredMember
+from neardup.collection.answers import Excerpt, Hit, HitEvidence, Page, Passage
+from neardup.io.decisions import Action
 
 
 @dataclass(frozen=True)

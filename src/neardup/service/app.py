@@ -13,14 +13,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Scope
 
 from neardup import __version__
-from neardup.display.style import page_style
+from neardup.display.pictures import page_style
 from neardup.display.view import environment, policy_for, self_contained
 from neardup.service.dispatch import Dispatch
 from neardup.service.endpoints import add_endpoints
 from neardup.service.executor import Executor
 from neardup.service.requests import PERSON
-from neardup.web.limits import BODIES, MEGABYTE, Client, Limits, RefusedError, internal, of_status
-from neardup.web.middleware import SECURITY, Middleware, Right, Tokens
+from neardup.service.web.limits import BODIES, MEGABYTE, Client, Limits, RefusedError, internal, of_status
+from neardup.service.web.middleware import SECURITY, Middleware, Right, Tokens
 
 
 def make_app(executor: Executor, tokens: Tokens) -> ASGIApp:
@@ -139,7 +139,7 @@ _OTHER_BYTES = MEGABYTE // 2
 
 
 class ServiceRules:
-    """The rules of the service; see ``neardup.web.middleware.Rules``."""
+    """The rules of the service; see ``neardup.service.web.middleware.Rules``."""
 
     headers: ClassVar[Mapping[str, str]] = SECURITY
     unlimited = OPEN | {"/metrics"}

@@ -13,28 +13,43 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar, Unpack, cast
 
-from neardup.collection.collection import Arrival
-from neardup.collection.documents import Document, DocumentPage, rows_of_page
-from neardup.collection.fields import Ids, usable_id, usable_ids
-from neardup.collection.groups.formation import THRESHOLD
-from neardup.collection.groups.methods import require_verdict
-from neardup.collection.intake import OnDuplicate, StorableRows, intake_of
-from neardup.collection.near import Near
-from neardup.collection.pages import Page, hit_fields
-from neardup.collection.passages import LENGTH, MOST, SharedPassages
-from neardup.collection.records import (
+from neardup.collection import (
     Added,
+    Arrival,
     Change,
+    Document,
+    DocumentPage,
     GroupedPending,
     GroupPage,
     PairDecision,
     StoredGroup,
     StoredMember,
+    rows_of_page,
 )
-from neardup.collection.search import LIMIT, NearMeasure, WhyNot
+from neardup.collection.answers import (
+    LENGTH,
+    LIMIT,
+    MOST,
+    Near,
+    NearMeasure,
+    Page,
+    SharedPassages,
+    WhyNot,
+    hit_fields,
+)
+from neardup.collection.changes import (
+    THRESHOLD,
+    Ids,
+    OnDuplicate,
+    StorableRows,
+    intake_of,
+    require_verdict,
+    usable_id,
+    usable_ids,
+)
 from neardup.errors import InputError, NeardupError, NetworkError, SettingError, UnknownIdError
-from neardup.io.decisions.records import Action, Verdict
-from neardup.io.writers.exports import document_bytes, write_documents
+from neardup.io.decisions import Action, Verdict
+from neardup.io.outputs import document_bytes, write_documents
 from neardup.runtime import Progress, Silent
 from neardup.service import answers
 from neardup.service.sender import Sender

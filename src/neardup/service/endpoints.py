@@ -13,28 +13,46 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
 from neardup import __version__
-from neardup.collection.arrivals import group_pending
-from neardup.collection.documents import Document, DocumentPage
-from neardup.collection.fields import LONGEST_ID, differing_parts, id_fault
-from neardup.collection.groups.methods import TaggedDocuments, tag_chosen, tags_page
-from neardup.collection.groups.thresholds import regroup
-from neardup.collection.near import RECALL, Near
-from neardup.collection.pages import HitField, Page, hit_fields
-from neardup.collection.passages import LENGTH, MOST, SharedPassages, shared_passages
-from neardup.collection.query import Query as Parsed
-from neardup.collection.query import explanation, parse
-from neardup.collection.records import GroupedPending, GroupPage, StoredGroup
-from neardup.collection.search import LIMIT, WhyNot, explain, found_by, near_query, why_not
+from neardup.collection import Document, DocumentPage, GroupedPending, GroupPage, StoredGroup
+from neardup.collection.answers import (
+    LENGTH,
+    LIMIT,
+    MOST,
+    RECALL,
+    HitField,
+    Near,
+    Page,
+    SharedPassages,
+    View,
+    WhyNot,
+    explain,
+    found_by,
+    hit_fields,
+    near_query,
+    shared_passages,
+    why_not,
+)
+from neardup.collection.answers import compare as compared_texts
+from neardup.collection.changes import (
+    LONGEST_ID,
+    TaggedDocuments,
+    differing_parts,
+    group_pending,
+    id_fault,
+    regroup,
+    tag_chosen,
+    tags_page,
+)
+from neardup.collection.queries import Query as Parsed
+from neardup.collection.queries import as_dict, parse
 from neardup.collection.shard import OpenShard, ShardQuestion
-from neardup.collection.view import View
-from neardup.comparison import compare as measures
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.runtime import Deadline
 from neardup.service import answers, requests
 from neardup.service.executor import Executor, Told, answer, bad_request_as, refusal_of, unknown
+from neardup.service.web.limits import RefusedError, stopping, timeout
+from neardup.service.web.monitoring import MEDIA_TYPE
 from neardup.settings import as_compared
-from neardup.web.limits import RefusedError, stopping, timeout
-from neardup.web.monitoring import MEDIA_TYPE
 
 
 def add_endpoints(app: FastAPI, executor: Executor) -> None:
@@ -462,7 +480,7 @@ def _shown(page: Page) -> dict[str, Any]:
 
 
 async def _explain(executor: Executor, query: str) -> Response:
-    return await executor.view(lambda view, _: answer(explanation.as_dict(explain(view, query))))
+    return await executor.view(lambda view, _: answer(as_dict(explain(view, query))))
 
 
 async def _why_not(executor: Executor, query: str, id: str, include_self: bool) -> Response:
@@ -477,7 +495,7 @@ def _compared(
     if sum(map(len, [*texts, *base])) > COMPARED_BYTES:
         most = f"{COMPARED_BYTES:,} characters in both, and in the base texts"
         raise RefusedError(413, "The documents are too large to compare", most)
-    both = measures.compare(*texts, **as_compared(executor.settings), seconds=seconds, ignore=base)
+    both = compared_texts(*texts, **as_compared(executor.settings), seconds=seconds, ignore=base)
     parts = differing_parts(of_a, of_b, known=executor.has_parts)
     both = replace(both, not_compared=parts or ())
     names = ("settings", "measures", "left_out", "kind", "degraded", "caps", "proven", "difference")

@@ -14,20 +14,17 @@ from starlette.responses import Response
 
 from neardup import errors
 from neardup.collection import Collection
-from neardup.collection.contract import StoreUnavailableError, too_long
-from neardup.collection.near import RECALL, Near
-from neardup.collection.pages import Page
-from neardup.collection.search import Bounds, search
+from neardup.collection.answers import RECALL, Bounds, Near, Page, View, search
+from neardup.collection.changes import StoreUnavailableError, too_long
 from neardup.collection.shard import ShardQuestion
 from neardup.collection.shards import ShardError
-from neardup.collection.view import View
 from neardup.io.place import DatabaseURL, Place
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
 from neardup.service.requests import Arriving, OnDuplicate, parsed
-from neardup.web.limits import CODES, Limits, RefusedError, internal, stopping, timeout
-from neardup.web.monitoring import Metrics
-from neardup.web.server import Job, Turn, Workers
+from neardup.service.web.limits import CODES, Limits, RefusedError, internal, stopping, timeout
+from neardup.service.web.monitoring import Metrics
+from neardup.service.web.server import Job, Turn, Workers
 
 T = TypeVar("T")
 Told: TypeAlias = tuple[str, Mapping[str, Any]]

@@ -4,17 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar, cast
 
 from neardup.collection import Collection
-from neardup.collection.pages import Page
+from neardup.collection.answers import Page, View
 from neardup.collection.shard import OpenShard, ShardQuestion
 from neardup.collection.shards import Collections, ShardError
-from neardup.collection.view import View
 from neardup.errors import NeardupError
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
 from neardup.service.executor import Executor, Missing, Told, near_of, refusal_of
 from neardup.service.requests import Arriving, OnDuplicate
-from neardup.web import monitoring
-from neardup.web.limits import Limits, RefusedError
+from neardup.service.web import monitoring
+from neardup.service.web.limits import Limits, RefusedError
 
 T = TypeVar("T")
 THREADS = 32

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct, field
 
-from neardup.collection.fields import LONGEST_ID, MOST_METADATA, MOST_VALUES, id_fault, metadata_fault, text_fault
-from neardup.collection.pages import HitField
-from neardup.collection.search import NearMeasure
-from neardup.collection.sets import Role
-from neardup.io.decisions.records import Verdict
-from neardup.settings.rules import required_share
-from neardup.web.limits import RefusedError
+from neardup.collection.answers import HitField, NearMeasure, Role
+from neardup.collection.changes import LONGEST_ID, MOST_METADATA, MOST_VALUES, id_fault, metadata_fault, text_fault
+from neardup.io.decisions import Verdict
+from neardup.service.web.limits import RefusedError
+from neardup.settings import required_share
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from neardup import errors
 from neardup.display import counted, printable
 from neardup.io.names import without_password
 from neardup.runtime import Deadline
-from neardup.web.limits import usable_token
+from neardup.service.web.limits import usable_token
 
 if TYPE_CHECKING:
     import httpx

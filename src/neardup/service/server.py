@@ -12,10 +12,10 @@ from neardup.collection.shards import Collections
 from neardup.service.app import make_app
 from neardup.service.executor import Executor
 from neardup.service.front import Front
-from neardup.web import monitoring
-from neardup.web.limits import Limits
-from neardup.web.middleware import Tokens
-from neardup.web.server import address_of, collect_less, run
+from neardup.service.web import monitoring
+from neardup.service.web.limits import Limits
+from neardup.service.web.middleware import Tokens
+from neardup.service.web.server import address_of, collect_less, run
 
 SWITCHING = 0.001
 """Seconds after which a thread that computes lets another one run, such as the one that listens."""

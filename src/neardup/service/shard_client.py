@@ -6,9 +6,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from neardup.collection import Collection
-from neardup.collection.query import canonical, parse
-from neardup.collection.query.syntax import Query
-from neardup.collection.query.target import Open
+from neardup.collection.queries import Open, Query, canonical, parse
 from neardup.collection.shard import LookUp, ShardPage, ShardQuestion
 from neardup.errors import LimitError, NetworkError
 from neardup.runtime import Deadline

@@ -33,15 +33,15 @@ from typing import Any, NoReturn
 
 from neardup.collection import Collection
 from neardup.errors import OutputError, SettingError
+from neardup.io.outputs import scratch_folder
 from neardup.io.place import Place
-from neardup.io.writers.scratch import scratch_folder
 from neardup.runtime import Deadline
 from neardup.service.executor import file_identity
 from neardup.service.server import serve
-from neardup.web import monitoring
-from neardup.web.limits import Limits
-from neardup.web.middleware import Tokens
-from neardup.web.server import address_of
+from neardup.service.web import monitoring
+from neardup.service.web.limits import Limits
+from neardup.service.web.middleware import Tokens
+from neardup.service.web.server import address_of
 
 MOST = 64
 STEADY = 60.0

@@ -3,58 +3,24 @@
 The command line, the reference page, the validation and their tests are derived from ``FIELDS``.
 """
 
-from neardup.settings.keywords import CollectionKeywords, SettingKeywords
-from neardup.settings.records import (
-    CLEANING,
-    COLLECTION_FIELDS,
-    COMPARISON,
-    FIELDS,
-    RECORDS,
-    SELECTION,
-    BaseTextSettings,
-    Cleaning,
-    GroupSettings,
-    Keep,
-    ReadingSettings,
-    Relations,
-    SampleSettings,
-    SearchSettings,
-    Shingles,
-    SimHashing,
-    Sketch,
-    Work,
-    names_of,
-)
-from neardup.settings.rules import Field
-from neardup.settings.settings import JoinSettings, Settings, TextSettings, as_compared, ratio, refuse_mistakes
+# mypy: implicit-reexport
+# ruff: noqa: F401, I001
+# fmt: off
 
-__all__ = [
-    "CLEANING",
-    "COLLECTION_FIELDS",
-    "COMPARISON",
-    "FIELDS",
-    "RECORDS",
-    "SELECTION",
-    "BaseTextSettings",
-    "Cleaning",
-    "CollectionKeywords",
-    "Field",
-    "GroupSettings",
-    "JoinSettings",
-    "Keep",
-    "ReadingSettings",
-    "Relations",
-    "SampleSettings",
-    "SearchSettings",
-    "SettingKeywords",
-    "Settings",
-    "Shingles",
-    "SimHashing",
-    "Sketch",
-    "TextSettings",
-    "Work",
-    "as_compared",
-    "names_of",
-    "ratio",
-    "refuse_mistakes",
-]
+from neardup.settings.extensions import (
+    OWN, TOKENIZERS, described_point, entry_points_of, loaded_point, tokenizer_point, tokenizer_version,
+)
+from neardup.settings.keywords import CollectionKeywords, SettingKeywords
+from neardup.settings.measures import ALWAYS, LITERAL, MEASURES, CountedAs, Features, Measure, values
+from neardup.settings.records import (
+    CHUNK, CLEANING, COLLECTION_FIELDS, COMPARISON, FIELDS, PROCESS, RECORDS, SELECTION, BaseTextSettings,
+    Cleaning, GroupSettings, Keep, ReadingSettings, Relations, SampleSettings, SearchSettings, Shingles,
+    SimHashing, Sketch, Work, join_bytes_of, names_of,
+)
+from neardup.settings.rules import (
+    ACCESS, COMPARED, EARLIER, INPUT, KEEP_COLUMN, KEEP_NONE, LONGEST_FEATURE, OTHER, OUTPUT, PANELS, SEARCH,
+    WIDTHS, WORK, Field, check, features_of, listed, memory_size, near_miss, order_of, required_share,
+    share_of,
+)
+from neardup.settings.settings import JoinSettings, Settings, TextSettings, as_compared, ratio, refuse_mistakes
+from neardup.settings.stop_words import chosen, is_choice, is_language, language_or_count, stop_words_of

@@ -8,14 +8,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
-from neardup import measures
-from neardup.measures import MEASURES, aliases
-from neardup.settings import rules
-
-if TYPE_CHECKING:
-    from neardup.text.cleaning import Cleaner
+from neardup.settings import measures, rules
+from neardup.settings.measures import MEASURES, aliases
 
 
 @dataclass(frozen=True)
@@ -89,20 +85,6 @@ class Cleaning:
     def is_on(self) -> bool:
         """Whether the text to compare is another one than that of the document."""
         return bool(self.tokenizer or self.mask or self.ignore_numbers or self.stop_words)
-
-    @property
-    def cleaner(self) -> Cleaner | None:
-        """The parts to leave out and the tokenizer; None without any. Raises SettingError as its maker does."""
-        if not self.is_on:
-            return None
-        from neardup.text.cleaning import cleaner_of  # imported late: other runs need none of it
-
-        return cleaner_of(
-            self.mask,
-            ignore_numbers=self.ignore_numbers,
-            stop_words=self.stop_words,
-            tokenizer=self.tokenizer,
-        )
 
 
 def names_of(*records: type) -> tuple[str, ...]:

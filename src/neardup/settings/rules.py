@@ -9,6 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from neardup.errors import SettingError
+from neardup.settings.extensions import tokenizer_names
+from neardup.settings.stop_words import chosen, is_choice
 
 KEEP_ORDERS = ("longest", "first", "last")
 KEEP_COLUMN = ("max:", "min:")
@@ -17,6 +19,7 @@ KEEP_NONE = "none"
 
 _GIGABYTES = {"KB": 1e-6, "MB": 1e-3, "GB": 1.0, "TB": 1e3}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(KB|MB|GB|TB)?", re.IGNORECASE | re.ASCII)
+_ONE_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
 _SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+) ?(%)?", re.ASCII)
 
 
@@ -327,15 +330,10 @@ def tokenizer_rule() -> Rule:
     (True, False)
     """
 
-    def names() -> tuple[str, ...]:
-        from neardup.text.tokenizers import tokenizer_names
-
-        return tokenizer_names()
-
     return Rule(
         "the name of a tokenizer: code, or one that an installed package registers (neardup.tokenizers)",
-        lambda value: value == "" or value in names(),
-        lambda value: f"Choose one of {', '.join(names())}, or install the package that has it",
+        lambda value: value == "" or value in tokenizer_names(),
+        lambda value: f"Choose one of {', '.join(tokenizer_names())}, or install the package that has it",
     )
 
 
@@ -346,26 +344,29 @@ def stop_words_rule() -> Rule:
     'words:and the'
     """
 
-    def holds(value: Any) -> bool:
-        if value == "":
-            return True
-        from neardup.text.stop_words import is_choice
+    return Rule("a language such as en, several with commas, or words", is_choice, read=chosen)
 
-        return is_choice(value)
 
-    def read(value: Any) -> Any:
-        if value == "":
-            return value
-        from neardup.text.stop_words import chosen
+def fault_of(mask: str) -> str:
+    """Return the way to correct a mask that cannot be used; "" for one that can.
 
-        return chosen(value)
+    >>> fault_of(r"\\d{4}-\\d\\d"), fault_of("a(?=b)"), fault_of("x*")
+    ('', 'Correct it; RE2 says: invalid perl operator: (?=', 'Write it so that it matches at least one character')
+    """
+    if _ONE_BYTE.search(mask):
+        return r"Leave out \C, which matches a part of a character"
+    import pyarrow as pa  # imported late: few settings have masks
+    import pyarrow.compute as pc
 
-    return Rule("a language such as en, several with commas, or words", holds, read=read)
+    try:
+        empty = pc.count_substring_regex(pa.array([""]), pattern=mask)[0].as_py()
+    except (pa.ArrowException, UnicodeError) as error:
+        message = str(error).strip().splitlines()[0].removeprefix("Invalid regular expression: ")
+        return f"Correct it; RE2 says: {message}"
+    return "Write it so that it matches at least one character" if empty else ""
 
 
 def _fault(value: Any) -> str:
-    from neardup.text.cleaning import fault_of
-
     if not isinstance(value, str):
         return ""
     size = len(value)

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from neardup.errors import SettingError
-from neardup.measures import MEASURES, aliases
 from neardup.settings import records
 from neardup.settings.keywords import SettingKeywords
+from neardup.settings.measures import MEASURES, aliases
 from neardup.settings.rules import KEEP_NONE, Field, check, near_miss
 
 _NOT_BY_SIMHASH = ("slots", "recall")

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.candidates import HUB
-from neardup.join.method import BYTES_A_SHINGLE
-from neardup.kernels.components import unite
+from neardup.deduplication.groups import unite
+from neardup.deduplication.pairs import BYTES_A_SHINGLE, HUB
 from neardup.spark.job import Batches, batch_of, concatenated, run_starts, whole
 from neardup.tables import Int64s
 

@@ -12,27 +12,39 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.contamination.contamination import Contamination, ContaminationKeywords, rules_of, weighed
-from neardup.contamination.cuts import MARKER, Cutter, cut_rows, ids_of
-from neardup.contamination.evidence import WindowCounts
-from neardup.contamination.items import read_items
-from neardup.contamination.matches import ItemSearch, MatchRules, Scanned, scan
-from neardup.contamination.outputs import CONTAMINATED_BY, TAG, Action
-from neardup.contamination.stream import TRAINED, TrainingScan
-from neardup.contamination.views import as_page, lines_of
+from neardup.corpus.decontamination import (
+    CONTAMINATED_BY,
+    MARKER,
+    TAG,
+    TRAINED,
+    Action,
+    Contamination,
+    ContaminationKeywords,
+    Cutter,
+    ItemSearch,
+    MatchRules,
+    Scanned,
+    TrainingScan,
+    WindowCounts,
+    as_page,
+    cut_rows,
+    ids_of,
+    lines_of,
+    read_items,
+    rules_of,
+    scan,
+    weighed,
+)
+from neardup.deduplication.runs import Meter
 from neardup.errors import InputError, OutputError, SettingError
-from neardup.io.readers import open_documents
-from neardup.io.readers.base import NativeLines, NativeTable
-from neardup.io.readers.columns import Chosen
-from neardup.io.writers.kept_formats import line_pieces
-from neardup.run.pipeline import Meter
+from neardup.io.inputs import Chosen, NativeLines, NativeTable, open_documents
+from neardup.io.outputs import line_pieces
 from neardup.runtime import Silent
 from neardup.settings import SettingKeywords, Settings
 from neardup.spark.dedup import GONE, numbered
 from neardup.spark.files import LINE, ROW_ID
 from neardup.spark.job import Batches, quoted, require_frame, require_free
 from neardup.tables import CUTS, one_array
-from neardup.text.keys import new_key
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -163,9 +175,7 @@ def _search(
     names = [against] if isinstance(against, str | Path) else list(against)
     if not names:
         raise InputError("No test set was given", "Files with test items", "Name them with against")
-    items = read_items(
-        names, [fields] if isinstance(fields, str) else fields, id, chosen, new_key(), Meter(Silent())
-    )
+    items = read_items(names, [fields] if isinstance(fields, str) else fields, id, chosen, Meter(Silent()))
     return ItemSearch.of(items, chosen, rules)
 
 

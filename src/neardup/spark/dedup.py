@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
+from neardup.deduplication.pairs import choose, is_close, nearest_plan, plan, reconsider, surely_exact
 from neardup.errors import InputError, SettingError
-from neardup.join.method import choose, is_close, reconsider, surely_exact
-from neardup.lsh.bands import nearest_plan, plan
 from neardup.settings import SettingKeywords, Settings
 from neardup.spark.components import Families, components, families
 from neardup.spark.groups import CLOSED, HUB, PAIR, ROW, decide, schema_of, tables_of

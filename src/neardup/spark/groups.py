@@ -14,27 +14,43 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.group.leaders import Grouped, GroupRules, merged
-from neardup.group.rows import Ids, JudgedRows, keep_rank
-from neardup.join.corpus import Corpus
-from neardup.join.criterion import EVERYONE
-from neardup.join.pairs import PairRoom, Pairs
-from neardup.join.prefix_join import joined
-from neardup.join.rows import Alike, first_of_equal
-from neardup.join.search import ExactJoin, FoundPairs
-from neardup.join.shingle_store import DocumentSets, FeatureStores
-from neardup.join.verification import verify
-from neardup.kernels.text.hashing import Key
-from neardup.measures import MEASURES
-from neardup.run.copy_differences import NO_TEXTS, CopyDifferences
-from neardup.run.pipeline import Meter, Pipeline, Stage
-from neardup.run.stages import groups
-from neardup.run.stages.records import MemberTable, ShinglePairs
-from neardup.run.tables import copy_table, pair_table
+from neardup.deduplication.groups import Grouped, GroupRules, Ids, JudgedRows, keep_rank, merged
+from neardup.deduplication.pairs import (
+    EVERYONE,
+    Alike,
+    Corpus,
+    DocumentSets,
+    ExactJoin,
+    FeatureStores,
+    FoundPairs,
+    PairRoom,
+    Pairs,
+    first_of_equal,
+    joined,
+    verify,
+)
+from neardup.deduplication.results import copy_table, pair_table
+from neardup.deduplication.runs import (
+    FATES,
+    MemberTable,
+    Meter,
+    Pipeline,
+    ShinglePairs,
+    Stage,
+    copies,
+    group,
+    group_rules,
+    leader_distances,
+    member_table,
+    pairs_of_leaders,
+    reported_pairs,
+)
+from neardup.deduplication.texts import NO_TEXTS, CopyDifferences
 from neardup.runtime import Silent
-from neardup.settings import RECORDS, SearchSettings, Settings
+from neardup.settings import MEASURES, RECORDS, SearchSettings, Settings
 from neardup.spark.job import Batches, sets_in, whole, whole_runs
 from neardup.tables import CANDIDATES, OLD_LEADS, Bools, Int64s, one_array, verified_table
+from neardup.text.keys import Key
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -214,15 +230,15 @@ def component_tables(
 
 
 STAGES = (
-    Stage(groups.group_rules),
-    Stage(groups.copies),
+    Stage(group_rules),
+    Stage(copies),
     Stage(close),
     Stage(hub_index),
-    Stage(groups.group),
-    Stage(groups.pairs_of_leaders),
-    Stage(groups.leader_distances),
-    *groups.FATES,
-    Stage(groups.reported_pairs),
-    Stage(groups.member_table),
+    Stage(group),
+    Stage(pairs_of_leaders),
+    Stage(leader_distances),
+    *FATES,
+    Stage(reported_pairs),
+    Stage(member_table),
     Stage(component_tables),
 )

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.deduplication.groups import keep_columns
+from neardup.deduplication.pairs import Plan
 from neardup.errors import InputError, SettingError
-from neardup.group.rows import keep_columns
-from neardup.kernels.text.hashing import Key
-from neardup.lsh.bands import Plan
-from neardup.measures import MEASURES
-from neardup.settings import FIELDS, Settings, Shingles, SimHashing, Sketch, Work, names_of
-from neardup.sketch.documents import ShingleSets
+from neardup.settings import FIELDS, MEASURES, Settings, Shingles, SimHashing, Sketch, Work, names_of
 from neardup.tables import Bools, Int64s, UInt64s
+from neardup.text.keys import Key
+from neardup.text.sketch import ShingleSets
 
 if TYPE_CHECKING:
     from pyspark import Broadcast

@@ -22,18 +22,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.deduplication.pairs import (
+    HUB,
+    MOST_OF_A_LIST,
+    Criterion,
+    Plan,
+    bucket_pairs,
+    criterion_of,
+    equal_groups,
+    keys_of,
+    marked_shingles,
+    rare_prefixes,
+    takes_any_subset,
+    verify_pairs,
+)
 from neardup.errors import InputError
-from neardup.join.candidates import HUB, keys_of
-from neardup.join.criterion import criterion_of, takes_any_subset
-from neardup.join.method import MOST_OF_A_LIST
-from neardup.kernels.join import prefix_index as kernels
-from neardup.kernels.lsh.buckets import bucket_pairs
-from neardup.kernels.sets import Criterion, verify_pairs
-from neardup.kernels.sorting import equal_groups
-from neardup.kernels.text.hashing import Key
-from neardup.lsh.bands import Plan
-from neardup.settings.settings import TextSettings
-from neardup.sketch.documents import character_hashes, shingle_sets, sign
+from neardup.settings import TextSettings
 from neardup.spark.components import EDGES
 from neardup.spark.job import (
     Batches,
@@ -49,6 +53,8 @@ from neardup.spark.job import (
     words,
 )
 from neardup.tables import Bools, Int64s, UInt8s, UInt64s
+from neardup.text.keys import Key
+from neardup.text.sketch import character_hashes, shingle_sets, sign
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -302,7 +308,7 @@ def _prefixes(batch: pa.RecordBatch, criterion: Criterion, repeats: UInt8s) -> t
     """(hashes, starts, sizes, entries, owner, largest) of the documents of a batch."""
     sets = sets_in(batch.column("shingles"))
     starts, sizes = sets.offsets[:-1].copy(), sets.sizes
-    return (sets.hashes, starts, sizes, *kernels.rare_prefixes(sets.hashes, starts, sizes, repeats, criterion))
+    return (sets.hashes, starts, sizes, *rare_prefixes(sets.hashes, starts, sizes, repeats, criterion))
 
 
 def _list(criterion: Criterion, repeats: Broadcast[UInt8s], batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -330,7 +336,7 @@ def _list_hosts(
         if not batch.num_rows:
             continue
         hashes, starts, sizes, entries, owner, _ = _prefixes(batch, criterion, repeats.value)
-        shingles, of, _ = kernels.marked_shingles(hashes, starts, sizes, entries, owner, marked.value)
+        shingles, of, _ = marked_shingles(hashes, starts, sizes, entries, owner, marked.value)
         far = np.full(len(of), _FAR)
         row = whole(batch, "row")[of]
         none = np.zeros(len(of), np.bool_)

@@ -16,7 +16,7 @@ from unicodedata import category, decomposition, normalize
 import numpy as np
 
 from neardup.tables import Bools, Int64s
-from neardup.text.unicode import codepoints_of, nfc
+from neardup.unicode import codepoints_of, nfc
 
 SPACE, LEFT_OUT, FORM, CASE, PUNCTUATION, SIGN = range(6)
 """The kinds of a difference of characters, the weightiest last.

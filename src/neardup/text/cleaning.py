@@ -8,8 +8,7 @@ its tokens, as words, are then the rest. All features are those of the resulting
 the original, so that evidence is quoted from the original.
 """
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,29 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.kernels.text.spans import only_digits
+from neardup.kernels.text import AS_IS, PADDING, hash_tokens, only_digits
+from neardup.settings import Cleaning, stop_words_of
 from neardup.tables import Bools, Int64s, UInt8s, UInt32s, UInt64s
-from neardup.text.stop_words import stop_word_hashes
-from neardup.text.unicode import DIGITS_ZERO
+from neardup.text.keys import process_key
+from neardup.unicode import DIGITS_ZERO
 
 _MARK, _OTHER = 0xFF, 0xFE  # bytes of no UTF-8 text, which no expression matches
-_ONE_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
-
-
-def fault_of(mask: str) -> str:
-    """Return the way to correct a mask that cannot be used; "" for one that can.
-
-    >>> fault_of(r"\\d{4}-\\d\\d"), fault_of("a(?=b)"), fault_of("x*")
-    ('', 'Correct it; RE2 says: invalid perl operator: (?=', 'Write it so that it matches at least one character')
-    """
-    if _ONE_BYTE.search(mask):
-        return r"Leave out \C, which matches a part of a character"
-    try:
-        empty = pc.count_substring_regex(pa.array([""]), pattern=mask)[0].as_py()
-    except (pa.ArrowException, UnicodeError) as error:
-        message = str(error).strip().splitlines()[0].removeprefix("Invalid regular expression: ")
-        return f"Correct it; RE2 says: {message}"
-    return "Write it so that it matches at least one character" if empty else ""
 
 
 def places_of(masks: Sequence[str], data: UInt8s, offsets: Int64s) -> list[Int64s]:
@@ -138,19 +121,30 @@ def merged(places: Int64s) -> Int64s:
     return np.flatnonzero(np.diff(np.concatenate(([False], inside, [False])))).reshape(-1, 2)
 
 
-def cleaner_of(
-    mask: Collection[str] = (), *, ignore_numbers: bool = False, stop_words: str = "", tokenizer: str = ""
-) -> Cleaner | None:
-    """Return the cleaner of masks, of numbers, of a choice of stop words (``stop_words.chosen``) and a tokenizer.
+def cleaner_of(cleaning: Cleaning) -> Cleaner | None:
+    """Return the cleaner of settings; None if nothing is left out and words are compared.
 
-    None if nothing is left out and words are compared. The masks are checked already (``masks.fault_of``). Raises
-    SettingError if the list of a language is another one than that of the choice.
+    Raises SettingError if the list of a language is another one than that of the choice of stop words.
     """
-    if not mask and not ignore_numbers and not stop_words and not tokenizer:
+    if not cleaning.is_on:
         return None
-    return _cleaner(tuple(mask), ignore_numbers, stop_words, tokenizer)
+    return _cleaner(tuple(cleaning.mask), cleaning.ignore_numbers, cleaning.stop_words, cleaning.tokenizer)
 
 
 @lru_cache(maxsize=16)
 def _cleaner(masks: tuple[str, ...], numbers: bool, stop_words: str, tokenizer: str) -> Cleaner:
     return Cleaner(masks, numbers, stop_word_hashes(stop_words), tokenizer)
+
+
+def stop_word_hashes(choice: str) -> UInt64s:
+    """Return the sorted distinct token hashes (uint64) of a choice, by the key of the process.
+
+    >>> len(stop_word_hashes("words:and the"))
+    2
+    """
+    written = [token.encode().replace(b"_", b"\x7f") for token in stop_words_of(choice)]  # as the kernels write it
+    ends = np.cumsum([0, *map(len, written)])
+    edges, hashes = np.column_stack((ends[:-1], ends[1:])).reshape(-1), np.empty(len(written), np.uint64)
+    data = np.frombuffer(b"".join(written) + bytes(PADDING), np.uint8)
+    hash_tokens(data, edges, len(written), AS_IS, process_key(), hashes)
+    return np.unique(hashes)

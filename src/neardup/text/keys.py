@@ -11,44 +11,21 @@ copies of each other.
 """
 
 import hashlib
-import os
-import secrets
 from functools import cache
 
 import numpy as np
 
-from neardup.errors import SettingError
-from neardup.kernels.text.hashing import ODD, PRIME, SECOND, TOKEN_KEYS, WORDS, Key
+from neardup.kernels.text import ODD, PRIME, SECOND, TOKEN_KEYS, WORDS
+from neardup.kernels.text import Key as Key
+from neardup.runtime import new_secret
 from neardup.tables import UInt64s
 
-BYTES = 32
-"""Length of a secret in bytes."""
-VARIABLE = "NEARDUP_KEY"
-"""The environment variable that replaces the generator, to reproduce a failure under a known key."""
 MOST_POSITIONS = 64
 """The most tokens (or characters) in a shingle."""
 
 _GOLD = 0x9E37_79B9_7F4A_7C15
 _WORD = (1 << 64) - 1
 _POINT_OF_LONG = 6 + 2 * WORDS
-
-
-def new_secret() -> bytes:
-    """Return 32 bytes from the system's generator, or NEARDUP_KEY if set. Raises SettingError if it is invalid."""
-    given = os.environ.get(VARIABLE)
-    if given is None:
-        return secrets.token_bytes(BYTES)
-    try:
-        secret = bytes.fromhex(given)
-    except ValueError:
-        secret = b""
-    if len(secret) != BYTES:
-        raise SettingError(
-            f"{VARIABLE} in the environment is not a key",
-            f"{2 * BYTES} hexadecimal digits, to repeat a failure",
-            "Remove it: a key is drawn by itself",
-        )
-    return secret
 
 
 def key_of(secret: bytes) -> Key:

@@ -20,14 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import InputError
-from neardup.runtime import installed_version
-from neardup.text.entry_points import described_point, entry_points_of, loaded_point
+from neardup.settings import OWN, loaded_point, tokenizer_point, tokenizer_version
 
 Tokenizer = Callable[[str], Iterable[tuple[str, int, int]]]
 
-GROUP = "neardup.tokenizers"
-_OWN = ("code",)
-_NAME = re.compile(r"([a-z0-9][a-z0-9_-]{0,31})")
 _SIGN = "\ua66e"  # a letter that few texts have: it begins the words that stand for other tokens
 
 
@@ -42,24 +38,12 @@ class TokenText(NamedTuple):
     ends: NDArray[np.int64]
 
 
-def tokenizer_names() -> tuple[str, ...]:
-    """Return the names of all tokenizers, those of this program first."""
-    return (*_OWN, *sorted(set(entry_points_of(GROUP, _NAME)) - set(_OWN)))
-
-
-def tokenizer_version(name: str) -> str:
-    """Return the package and version of a tokenizer, for the account of a run."""
-    if name in _OWN:
-        return f"neardup {installed_version('neardup') or 'unknown'}"
-    return described_point(entry_points_of(GROUP, _NAME)[name])
-
-
 @cache
 def tokenizer_of(name: str) -> Tokenizer:
     """Return a tokenizer by its name, one of ``tokenizer_names``. Raises InputError if it cannot be imported."""
-    if name in _OWN:
+    if name in OWN:
         return tokens_of_code
-    tokenizer: Tokenizer = loaded_point(f"tokenizer {name}", entry_points_of(GROUP, _NAME)[name])
+    tokenizer: Tokenizer = loaded_point(f"tokenizer {name}", tokenizer_point(name))
     return tokenizer
 
 

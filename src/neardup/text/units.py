@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from neardup.errors import InputError
 from neardup.kernels.shingles import stream_key
-from neardup.kernels.text import spans as kernels
-from neardup.kernels.text.hashing import AS_IS, Key, hash_characters, hash_tokens
-from neardup.kernels.text.tokens import tokenise
+from neardup.kernels.text import AS_IS, SPACE, Key, hash_characters, hash_tokens, normalise_with_origin, tokenise
+from neardup.kernels.text import characters as kernel_characters
+from neardup.kernels.text import token_places as kernel_token_places
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.cleaning import Cleaner, covered, merged
 from neardup.text.keys import PUBLIC, process_key
 from neardup.text.tokenizers import tokens_as_words
-from neardup.text.unicode import codepoints_of, text_of, unicode_tables
+from neardup.unicode import codepoints_of, text_of, unicode_tables
 
 _PADDING = 64
 
@@ -115,7 +115,7 @@ class Reading:
         n = len(self.codepoints)
         written, stops = np.empty(4 * n + _PADDING, np.uint8), np.empty(n, np.int64)
         stops = stops[: tokenise(self.codepoints, n, unicode_tables(), written, stops)]
-        places = kernels.token_places(self.codepoints, stops, unicode_tables())
+        places = kernel_token_places(self.codepoints, stops, unicode_tables())
         edges = np.column_stack((np.concatenate((np.zeros(1, np.int64), stops))[:-1], stops))
         hashes, published = np.empty(len(stops), np.uint64), np.empty(len(stops), np.uint64)
         for key, out in ((self.key, hashes), (PUBLIC, published)):
@@ -125,7 +125,7 @@ class Reading:
     @cached_property
     def characters(self) -> Units:
         """The characters with white space collapsed and trimmed, as used for character shingles."""
-        shown, spans = kernels.characters(self.codepoints, self.begins, self.ends, unicode_tables())
+        shown, spans = kernel_characters(self.codepoints, self.begins, self.ends, unicode_tables())
         hashes, published = np.empty(len(shown), np.uint64), np.empty(len(shown), np.uint64)
         for key, out in ((self.key, hashes), (PUBLIC, published)):
             hash_characters(shown, len(shown), key, out)
@@ -173,7 +173,7 @@ def read(text: str, *, cleaner: Cleaner | None = None, key: Key | None = None) -
 
 def _normalised(codepoints: UInt32s) -> tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]:
     normalised: tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]
-    normalised = kernels.normalise_with_origin(codepoints, unicode_tables())
+    normalised = normalise_with_origin(codepoints, unicode_tables())
     return normalised
 
 
@@ -188,7 +188,7 @@ def _tokenized(codepoints: UInt32s, name: str) -> tuple[UInt32s, NDArray[np.int3
 
 def _blanked(codepoints: UInt32s, places: Places) -> UInt32s:
     """Return the code points with a space in place of each one at the places [begin, end), int64[k, 2]."""
-    blanked: UInt32s = np.where(covered(len(codepoints), places), np.uint32(kernels.SPACE), codepoints)
+    blanked: UInt32s = np.where(covered(len(codepoints), places), np.uint32(SPACE), codepoints)
     return blanked
 
 

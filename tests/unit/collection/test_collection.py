@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.collection import Collection
 from neardup.errors import FormatError, InputError, OutputError, SettingError
-from neardup.text.unicode import tokens
+from neardup.unicode import tokens
 from support import shared_data
 from support.made_collections import write_documents
 

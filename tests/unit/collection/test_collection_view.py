@@ -12,8 +12,8 @@ from neardup.collection import Collection
 from neardup.collection import view as view_module
 from neardup.collection.view import batches
 from neardup.settings import Settings
-from neardup.sketch.documents import shingle_sets
-from neardup.text.unicode import tokens
+from neardup.text.sketch.documents import shingle_sets
+from neardup.unicode import tokens
 from support import shared_data
 
 SCALE, FLOOR = 8, 5

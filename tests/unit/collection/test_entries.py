@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
+from neardup import unicode as plain
 from neardup.collection.contract import Entries
 from neardup.collection.entries import entries_of, pack, unpack
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import FormatError, SettingError
 from neardup.kernels.text.tokens import token_streams
-from neardup.sketch.cleaning import text_batch
-from neardup.sketch.documents import shingle_sets
-from neardup.text import unicode as plain
-from neardup.text.unicode import unicode_tables
+from neardup.text.sketch.cleaning import text_batch
+from neardup.text.sketch.documents import shingle_sets
+from neardup.unicode import unicode_tables
 from support import reference, shared_data
 from support.strategies import any_text
 

@@ -22,8 +22,8 @@ from neardup.comparison.alignment import (
     breaks_of,
 )
 from neardup.kernels.match.alignment import heaviest_chain, telling_runs
-from neardup.text.unicode import tokens
 from neardup.text.units import words
+from neardup.unicode import tokens
 from support import reference_alignment as naive
 from support import shared_data
 from support.compared_texts import pairs

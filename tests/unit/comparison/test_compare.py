@@ -13,9 +13,10 @@ from neardup.comparison import matching
 from neardup.comparison.result import DESCRIPTIONS
 from neardup.errors import SettingError
 from neardup.kernels.match import tiling
-from neardup.sketch.simhash import distance, simhash
-from neardup.text.stop_words import chosen, stop_word_hashes, words_of
-from neardup.text.unicode import shingles, tokens
+from neardup.settings.stop_words import chosen, words_of
+from neardup.text.cleaning import stop_word_hashes
+from neardup.text.sketch.simhash import distance, simhash
+from neardup.unicode import shingles, tokens
 from support.reference_hamming import simhash as simhash_twin
 from support.strategies import any_text, edited_pair
 

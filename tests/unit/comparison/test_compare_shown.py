@@ -16,7 +16,7 @@ from neardup.comparison.show.terminal import COLOURS, Styled, _Inline, _rows, _T
 from neardup.comparison.show.words import part_of, restyled
 from neardup.display import painted, visible
 from neardup.display.view import shown
-from neardup.text.unicode import codepoints_of, of_each, text_of
+from neardup.unicode import codepoints_of, of_each, text_of
 from support import reference_shown as twin
 from support.compared_texts import made_text, pairs
 from support.strategies import any_text

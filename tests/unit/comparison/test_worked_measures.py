@@ -8,7 +8,7 @@ import pytest
 
 import neardup as nd
 from neardup.comparison.compare import set_measures
-from neardup.sketch.simhash import of_features
+from neardup.text.sketch.simhash import of_features
 from support.paths import GOLDEN
 
 GOLDEN = json.loads((GOLDEN / "worked_measures.json").read_text(encoding="utf-8"))

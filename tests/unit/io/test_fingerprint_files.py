@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.shards.merge import save_fingerprints
+from neardup.deduplication.run.shards.rows import NewKeys, meeting
 from neardup.io.fingerprints.folder import (
     FILES,
     FORMAT,
@@ -22,9 +24,7 @@ from neardup.io.fingerprints.folder import (
 )
 from neardup.io.fingerprints.keys import SHARED, new_key_file, read_secret, shared_secret
 from neardup.io.readers import choose_columns, open_files
-from neardup.lsh.bands import plan
-from neardup.run.shards.merge import save_fingerprints
-from neardup.run.shards.rows import NewKeys, meeting
+from neardup.text.lsh.bands import plan
 from support.made_texts import Writer
 
 PLAN = plan(0.8, 0.99, 128)

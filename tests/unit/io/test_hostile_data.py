@@ -14,6 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import changed_bytes
+from neardup.deduplication.run.find import run
+from neardup.deduplication.run.save import check_before, save
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.errors import InputError, OutputError
 from neardup.io.readers import (
     base,
@@ -23,9 +26,6 @@ from neardup.io.readers import (
     parquet,
 )
 from neardup.io.readers.parquet_pages import pages_of, read_footer
-from neardup.run.find import run
-from neardup.run.save import check_before, save
-from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
 from support.full_run import FULL
 from support.messages import has_parts

@@ -10,7 +10,7 @@ import pytest
 
 import neardup as nd
 from neardup.io.fingerprints.keys import SHARED, new_key_file
-from neardup.web.middleware import read_tokens
+from neardup.service.web.middleware import read_tokens
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")
 WORDS = "alpha beta gamma delta epsilon zeta"

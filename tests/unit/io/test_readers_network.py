@@ -15,9 +15,9 @@ from fsspec.implementations.memory import MemoryFile, MemoryFileSystem  # noqa: 
 
 import neardup as nd  # noqa: E402
 from neardup.cli import main  # noqa: E402
+from neardup.deduplication.run.find import open_journal  # noqa: E402
 from neardup.io.readers import open_files  # noqa: E402
 from neardup.io.readers.columns import Chosen  # noqa: E402
-from neardup.run.find import open_journal  # noqa: E402
 from neardup.settings import Settings  # noqa: E402
 
 LINE = b'{"text": "the quick brown fox jumps over the lazy dog"}\n'

@@ -11,7 +11,7 @@ from neardup.errors import InputError, SettingError
 from neardup.io.formats.pdf import read_pdf
 from neardup.io.formats.web import read_main
 from neardup.io.storage.systems import filesystem
-from neardup.text.stop_words import words_of
+from neardup.settings.stop_words import words_of
 from support.messages import has_parts
 
 LXML = (

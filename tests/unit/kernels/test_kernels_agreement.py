@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from neardup.kernels.sketch.agreement import no_band_agrees, none_whole
-from neardup.lsh.bands import plan
+from neardup.text.lsh.bands import plan
 from support import reference_recall
 
 BANDS = [(1,), (4,), (1, 1), (2, 1), (2, 2), (1, 1, 1), (3, 2, 2), (4, 4, 3), (1, 5)]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from neardup.deduplication.run.recall import posted
 from neardup.kernels.join.audit import is_pair, partners, sizes_that_fit
-from neardup.run.recall import posted
-from neardup.sketch.documents import ShingleSets
+from neardup.text.sketch.documents import ShingleSets
 from support import reference_audit
 from support.made_sets import THRESHOLDS, collections, criterion, laid_out
 

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.kernels.text import characters as kernel
-from neardup.sketch.documents import character_hashes
 from neardup.text.keys import key_of
-from neardup.text.unicode import canonical_tables
+from neardup.text.sketch.documents import character_hashes
+from neardup.unicode import canonical_tables
 from support import strategies
 from support.reference_keyed import Twin
 

@@ -15,10 +15,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.kernels.text.hashing import BLOCK, ODD, PADDING, hash_characters, stream_values
-from neardup.measures import Features
 from neardup.settings import Settings
-from neardup.sketch.documents import fingerprint, shingle_sets, sign, sign_with_sets
+from neardup.settings.measures import Features
 from neardup.text.keys import PUBLIC, new_key
+from neardup.text.sketch.documents import fingerprint, shingle_sets, sign, sign_with_sets
 from support import reference, reference_search, strategies
 
 TYPES = st.sampled_from([pa.string(), pa.large_string(), pa.binary(), pa.large_binary()])

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import neardup.join.prefix_join
-from neardup.group.leaders import LinkLimits, _balls, link_crowds
-from neardup.join.prefix_join import HubSearch, join_hubs, no_hubs, pairs_of, searched
+import neardup.deduplication.join.prefix_join
+from neardup.deduplication.group.leaders import LinkLimits, _balls, link_crowds
+from neardup.deduplication.join.prefix_join import HubSearch, join_hubs, no_hubs, pairs_of, searched
 from neardup.kernels.components import crowd_links, link_ends, tree_root
 from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats, rare_prefixes, with_partners
 from neardup.kernels.leaders import Groups
@@ -186,7 +186,7 @@ def test_pairs_counted_by_bits_are_those_of_merged_sets(
     for frequent in (2, 1 << 20):
         with ExitStack() as patched:
             for name, value in {"_LONG": 0, "_MERGED": 0, "_FREQUENT": frequent}.items():
-                patched.enter_context(mock.patch.object(neardup.join.prefix_join, name, value))
+                patched.enter_context(mock.patch.object(neardup.deduplication.join.prefix_join, name, value))
             by_bits, of_bits = pairs_of(hubs, search(hubs, threshold, **asked), 1)
             leader = reference_search.principal(
                 reference_search.all_pairs(sets, threshold, old), range(len(sets)), old

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from neardup.kernels.match.runs import longest_run, longest_runs
 from neardup.kernels.passages.streams import ascii_run_bytes
 from neardup.kernels.sketch.windows import distinct_windows, number_windows, places_matched, rarest_windows
-from neardup.sketch.cleaning import text_batch
+from neardup.text.sketch.cleaning import text_batch
 from support.reference import tokens as tokens_of
 
 ITEMS = st.lists(st.lists(st.integers(0, 12), max_size=9), min_size=1, max_size=9)

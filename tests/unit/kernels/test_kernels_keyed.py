@@ -10,13 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from neardup import unicode as plain
 from neardup.errors import SettingError
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.text.hashing import PRIME, hash_characters, occurrence, stream_values, top_of
 from neardup.settings import Settings
-from neardup.sketch.documents import shingle_sets, sign
 from neardup.text import keys
-from neardup.text import unicode as plain
+from neardup.text.sketch.documents import shingle_sets, sign
 from neardup.text.units import words
 from support import reference, reference_search, strategies
 from support.reference_keyed import Twin, polynomial

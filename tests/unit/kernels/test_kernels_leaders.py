@@ -14,11 +14,11 @@ import pytest
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 
-from neardup.group import leaders as stage
-from neardup.group.leaders import Grouped, group, merged, partner_lists
+from neardup.deduplication.group import leaders as stage
+from neardup.deduplication.group.leaders import Grouped, group, merged, partner_lists
+from neardup.deduplication.join.pairs import PairRoom, Pairs
+from neardup.deduplication.join.prefix_join import join_hubs
 from neardup.io.writers.scratch import Scratch
-from neardup.join.pairs import PairRoom, Pairs
-from neardup.join.prefix_join import join_hubs
 from neardup.kernels.components import best_of_tree, tree_root, unite
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.join.prefix_index import PrefixIndex

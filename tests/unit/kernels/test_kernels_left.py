@@ -19,11 +19,11 @@ from neardup.kernels.sketch.base_text import (
     table_of,
 )
 from neardup.kernels.text.hashing import Key
-from neardup.measures import Features
 from neardup.settings import Settings
-from neardup.sketch.documents import base_text_of, count_left, left_sets, shingle_sets, sign, sign_left
+from neardup.settings.measures import Features
 from neardup.text.keys import PUBLIC, key_of
-from neardup.text.unicode import tokens
+from neardup.text.sketch.documents import base_text_of, count_left, left_sets, shingle_sets, sign, sign_left
+from neardup.unicode import tokens
 from support import reference_base_text as by_hand
 from support.strategies import any_text
 

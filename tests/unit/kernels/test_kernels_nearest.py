@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from neardup.join.criterion import EVERYONE, Related
-from neardup.join.top_pairs import Wanted, nearest_pairs
+from neardup.deduplication.join.criterion import EVERYONE, Related
+from neardup.deduplication.join.top_pairs import Wanted, nearest_pairs
 from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBLANCE
 from neardup.kernels.sets import part, whole
 from neardup.runtime import Silent
-from neardup.sketch.documents import ShingleSets
+from neardup.text.sketch.documents import ShingleSets
 from support import made_sets
 
 FORMULAS = pytest.mark.parametrize("formula", [RESEMBLANCE, CONTAINMENT, OVERLAP, LARGER, DICE])

@@ -10,8 +10,8 @@ from neardup.kernels.match.lcs import longest_run
 from neardup.kernels.match.passages import located_tokens, passages
 from neardup.kernels.shingles import shingle_hashes
 from neardup.text.keys import key_of
-from neardup.text.unicode import codepoints_of, unicode_tables
 from neardup.text.units import words
+from neardup.unicode import codepoints_of, unicode_tables
 from support.strategies import any_text
 
 KEY = key_of(bytes(32))

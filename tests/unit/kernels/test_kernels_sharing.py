@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.settings import Settings
-from neardup.sketch.documents import shared_shingles, shared_with_each, shingle_sets
 from neardup.text.keys import key_of
+from neardup.text.sketch.documents import shared_shingles, shared_with_each, shingle_sets
 from support.strategies import any_text
 
 KEY = key_of(bytes(32))

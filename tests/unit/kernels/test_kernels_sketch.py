@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from neardup.kernels.sketch.minhash import classic, low_halves, one_permutation, sketch_sets
-from neardup.sketch.documents import SEED, classic_coefficients, splitmix64
+from neardup.text.sketch.documents import SEED, classic_coefficients, splitmix64
 from support import reference, strategies
 
 SLOTS = st.sampled_from([1, 2, 4, 8, 16, 64])

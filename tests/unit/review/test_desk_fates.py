@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.records import with_account
+from neardup.deduplication.run.stored_review import as_reviewed
 from neardup.io.decisions.records import Change, FateOf, Judgement, Represents
 from neardup.io.decisions.store import DecisionStore
 from neardup.review.desk.desk import Desk
 from neardup.review.source import Decide, Question
-from neardup.run.records import with_account
-from neardup.run.stored_review import as_reviewed
 from neardup.tables import OLD_LEADS
 from support.made_reviews import key
 from support.made_texts import Writer, edited

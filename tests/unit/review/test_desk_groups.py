@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run.review_decisions import items_of
+from neardup.deduplication.run.texts import StoredTexts
 from neardup.errors import InputError, QueryError
 from neardup.review.desk import desk as desks
 from neardup.review.desk import texts, views
@@ -23,8 +25,6 @@ from neardup.review.desk.desk import Desk
 from neardup.review.desk.subjects import ResultSubject
 from neardup.review.desk.texts import BROUGHT_BYTES, TextReader
 from neardup.review.source import Decide, Question
-from neardup.run.review_decisions import items_of
-from neardup.run.texts import StoredTexts
 from neardup.tables import Int64s, column
 from support.live_pages import live
 from support.made_reviews import TEXTS, ids, key, lines, make_result

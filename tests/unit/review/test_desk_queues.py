@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import neardup as nd
+from neardup.deduplication.run import find
+from neardup.deduplication.run.stages.records import Inputs
 from neardup.errors import InputError, QueryError, SettingError
-from neardup.intervals import wilson
 from neardup.io.readers import choose_columns, open_files
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.lines import KindSweep
 from neardup.review.desk.subjects import ResultSubject
 from neardup.review.desk.thresholds import WIDTHS
 from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ThresholdView
-from neardup.run import find
-from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
+from neardup.text.intervals import wilson
 from support.made_reviews import TEXTS, key, make_result
 
 WORDS = [f"word{n}" for n in range(60)]

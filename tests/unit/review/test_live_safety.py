@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from neardup.review.live.app import Served
-from neardup.web import monitoring, server
-from neardup.web.limits import Limits
-from neardup.web.middleware import Tokens
+from neardup.service.web import monitoring, server
+from neardup.service.web.limits import Limits
+from neardup.service.web.middleware import Tokens
 from support.live_pages import OWN, Pages, live
 from support.made_review import MadeReview
 from support.messages import has_parts

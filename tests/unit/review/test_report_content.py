@@ -11,18 +11,18 @@ import pytest
 from msgspec import structs
 
 import neardup as nd
+from neardup.deduplication.run.account import CrowdAccount
+from neardup.deduplication.run.findings import Found
+from neardup.deduplication.run.records import with_account
 from neardup.display import similarity
 from neardup.display.charts import bars
-from neardup.measures import MEASURES
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.index import ResultIndex
 from neardup.review.report.content import SHOWN, report_page
 from neardup.review.report.figures import group_figures, pair_figures
 from neardup.review.report.lists import GroupLists, TextReading
 from neardup.review.source import Decide, Question
-from neardup.run.account import CrowdAccount
-from neardup.run.findings import Found
-from neardup.run.records import with_account
+from neardup.settings.measures import MEASURES
 from support.command_line import write_rows
 from support.messages import has_parts
 from support.plain_pages import HOSTILE, require_plain

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from neardup.service.web.server import listen
 from neardup.service.workers import GONE, YIELDS, EvenListener, shared_counts
-from neardup.web.server import listen
 
 
 @pytest.fixture

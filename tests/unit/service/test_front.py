@@ -20,8 +20,8 @@ from neardup.collection.store import store_at  # noqa: E402
 from neardup.service.app import make_app  # noqa: E402
 from neardup.service.front import Front  # noqa: E402
 from neardup.service.shard_client import RemoteShard  # noqa: E402
-from neardup.web.limits import Limits  # noqa: E402
-from neardup.web.middleware import Tokens  # noqa: E402
+from neardup.service.web.limits import Limits  # noqa: E402
+from neardup.service.web.middleware import Tokens  # noqa: E402
 from support.made_service import Answer, Service, by_path, serving  # noqa: E402
 from support.service_transport import ServiceTransport  # noqa: E402
 

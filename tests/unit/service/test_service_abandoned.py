@@ -20,9 +20,9 @@ from neardup.collection.view import View
 from neardup.runtime import Deadline
 from neardup.service.app import make_app
 from neardup.service.executor import Executor
-from neardup.web import server
-from neardup.web.limits import Limits
-from neardup.web.middleware import Tokens
+from neardup.service.web import server
+from neardup.service.web.limits import Limits
+from neardup.service.web.middleware import Tokens
 from support.made_service import LOCAL
 
 TEXT = " ".join(f"word{number}" for number in range(40))
@@ -162,7 +162,7 @@ def test_an_abandoned_change_that_waits_is_not_made(network: Network) -> None:
         taken.set()
         release.wait(3 * SOON)
 
-    from neardup.web.server import Job
+    from neardup.service.web.server import Job
 
     network.executor._writer._queue.put(Job(wait, Deadline(9 * SOON)))
     assert taken.wait(SOON)
@@ -192,6 +192,6 @@ def test_an_abandoned_request_is_logged_as_such(network: Network, caplog: pytest
 
 
 def _job(work: Callable[[], Any]) -> Any:
-    from neardup.web.server import Job
+    from neardup.service.web.server import Job
 
     return Job(work, Deadline(SOON))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.datastructures import Headers
 
-from neardup.web.limits import RefusedError
-from neardup.web.middleware import require_one_meaning
+from neardup.service.web.limits import RefusedError
+from neardup.service.web.middleware import require_one_meaning
 from support.made_service import Service, serving
 
 

@@ -17,9 +17,10 @@ from neardup.collection import entries, fields
 from neardup.comparison import compare as measures
 from neardup.comparison import matching
 from neardup.errors import LimitError
+from neardup.service import endpoints
 from neardup.service.app import largest_body
-from neardup.web import limits, middleware, monitoring
-from neardup.web.limits import Limits
+from neardup.service.web import limits, middleware, monitoring
+from neardup.service.web.limits import Limits
 from support.made_service import JSON, LOCAL, Service, scope_of, serving
 
 READ, OTHER, WRITE = "r" * 20, "o" * 20, "w" * 20
@@ -156,7 +157,7 @@ def test_comparisons_that_take_long_keep_nobody_from_reading(
         ends.wait(60)
         raise LimitError("It takes too long")
 
-    monkeypatch.setattr(measures, "compare", endless)
+    monkeypatch.setattr(endpoints, "compared_texts", endless)
 
     async def attacked() -> tuple[list[int], list[int]]:
         pair, read_token = {"a": "a", "b": "b"}, {"authorization": f"Bearer {READ}"}

@@ -152,8 +152,8 @@ def test_a_file_that_was_opened_for_reading_only(tmp_path: Path) -> None:
         collection.put_prepared(collection.prepare(list(TEXTS), list(TEXTS.values()), [{}] * len(TEXTS)))
     from neardup.service.app import make_app
     from neardup.service.executor import Executor
-    from neardup.web.limits import Limits
-    from neardup.web.middleware import Tokens
+    from neardup.service.web.limits import Limits
+    from neardup.service.web.middleware import Tokens
 
     with serving(tmp_path / "other.neardup") as service:
         own, service.executor = service.executor, Executor(Collection(path, readonly=True), Limits())

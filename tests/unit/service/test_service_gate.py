@@ -17,10 +17,10 @@ from starlette.datastructures import Headers
 
 from neardup import collection
 from neardup.errors import InputError, SettingError
-from neardup.web import limits as web_limits
-from neardup.web import middleware
-from neardup.web.limits import ALLOWED, Limits, RefusedError
-from neardup.web.middleware import Tokens, read_tokens, require_tokens
+from neardup.service.web import limits as web_limits
+from neardup.service.web import middleware
+from neardup.service.web.limits import ALLOWED, Limits, RefusedError
+from neardup.service.web.middleware import Tokens, read_tokens, require_tokens
 from support.full_run import FULL
 from support.made_service import Service, serving
 from support.messages import has_parts

@@ -18,8 +18,8 @@ from neardup.collection.near import Finder
 from neardup.collection.search import search
 from neardup.errors import LimitError
 from neardup.runtime import Deadline
-from neardup.web.limits import Limits
-from neardup.web.server import Job
+from neardup.service.web.limits import Limits
+from neardup.service.web.server import Job
 from support.made_service import serving
 
 TEXT = " ".join(f"word{number}" for number in range(40))

@@ -11,9 +11,9 @@ import pytest
 from neardup.collection import Collection
 from neardup.errors import NeardupError
 from neardup.service import server
-from neardup.web import server as web_server
-from neardup.web.limits import Limits
-from neardup.web.middleware import Tokens
+from neardup.service.web import server as web_server
+from neardup.service.web.limits import Limits
+from neardup.service.web.middleware import Tokens
 from support.made_service import serving
 
 

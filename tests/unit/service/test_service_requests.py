@@ -15,7 +15,7 @@ import pytest
 from neardup.collection.fields import id_fault
 from neardup.service import executor, requests
 from neardup.service.requests import BATCH, DecisionRequest, MetadataRequest, NewContent, NewDocuments, parsed
-from neardup.web.limits import RefusedError
+from neardup.service.web.limits import RefusedError
 from support.full_run import FULL
 from support.made_service import serving
 

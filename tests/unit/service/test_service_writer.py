@@ -15,8 +15,8 @@ from neardup.errors import OutputError
 from neardup.runtime import Deadline
 from neardup.service import endpoints
 from neardup.service.executor import MOST_TOGETHER, Writer
-from neardup.web.limits import RefusedError, timeout
-from neardup.web.server import Turn, Workers
+from neardup.service.web.limits import RefusedError, timeout
+from neardup.service.web.server import Turn, Workers
 from support.made_service import Service, serving
 
 TEXT = "one two three four five six seven eight"
@@ -51,7 +51,7 @@ def until_all_wait(service: Service, expected: int, later: float, release: threa
 
 
 def _write(work: Callable[[], Any]) -> Any:
-    from neardup.web.server import Job
+    from neardup.service.web.server import Job
 
     return Job(work, Deadline(SOON))
 

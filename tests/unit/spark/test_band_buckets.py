@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.join.candidates import HUB
-from neardup.join.candidates import band_candidates as on_one_machine
+from neardup.deduplication.join.candidates import HUB
+from neardup.deduplication.join.candidates import band_candidates as on_one_machine
 from neardup.spark.job import batch_of, binary, truths, whole
 from neardup.spark.pairs import _meet, spread_keys
 from neardup.tables import UInt64s, column

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.join.criterion import criterion_of, takes_any_subset
-from neardup.join.method import MOST_OF_A_LIST
+from neardup.deduplication.join.criterion import criterion_of, takes_any_subset
+from neardup.deduplication.join.method import MOST_OF_A_LIST
 from neardup.kernels.join import prefix_index as kernels
 from neardup.settings import SearchSettings
 from neardup.spark import pairs

@@ -9,7 +9,8 @@ import pytest
 
 import neardup as nd
 from neardup.io.formats import read_registered
-from neardup.text import entry_points, tokenizers
+from neardup.settings import extensions
+from neardup.text import tokenizers
 
 
 class _Dist:
@@ -32,7 +33,7 @@ class _Point:
 
 def test_a_package_that_exits_at_its_import_is_named() -> None:
     with pytest.raises(nd.InputError, match=r"SystemExit: 3.* theirs 1\.0"):
-        entry_points.loaded_point("tokenizer theirs", _Point(True))  # type: ignore[arg-type]
+        extensions.loaded_point("tokenizer theirs", _Point(True))  # type: ignore[arg-type]
 
 
 def test_a_tokenizer_that_exits_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

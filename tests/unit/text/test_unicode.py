@@ -16,10 +16,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from neardup import unicode as face
 from neardup.kernels.text import tokens as token_kernel
 from neardup.kernels.text import unicode as kernel
-from neardup.text import unicode as face
-from neardup.text.unicode import TABLE_FILE, UNICODE_VERSION, unicode_tables
+from neardup.unicode import TABLE_FILE, UNICODE_VERSION, unicode_tables
 from support import reference, strategies
 from support.full_run import FULL
 from support.paths import ROOT

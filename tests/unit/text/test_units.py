@@ -8,11 +8,12 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neardup import unicode as plain
 from neardup.errors import InputError
-from neardup.text import unicode as plain
+from neardup.settings import Cleaning
 from neardup.text.cleaning import cleaner_of
-from neardup.text.unicode import DIGITS_ZERO
 from neardup.text.units import characters, read, words
+from neardup.unicode import DIGITS_ZERO
 from support import reference
 from support.strategies import any_text, comparable
 
@@ -92,7 +93,7 @@ def only_digits(token: str) -> bool:
 
 @given(any_text())
 def test_numbers_are_left_out_and_nothing_else_changes(text: str) -> None:
-    found = read(text, cleaner=cleaner_of(ignore_numbers=True)).words
+    found = read(text, cleaner=cleaner_of(Cleaning(ignore_numbers=True))).words
     kept = [(s, *span) for s, span in zip(words(text).strings, words(text).spans.tolist(), strict=True)]
     kept = [row for row in kept if not only_digits(row[0])]
     assert [(s, *span) for s, span in zip(found.strings, found.spans.tolist(), strict=True)] == kept
@@ -109,7 +110,7 @@ def test_all_decimal_digits_are_known() -> None:
 
 def test_characters_without_numbers() -> None:
     assert (
-        "".join(read("Room 12, floor 3b", cleaner=cleaner_of(ignore_numbers=True)).characters.strings)
+        "".join(read("Room 12, floor 3b", cleaner=cleaner_of(Cleaning(ignore_numbers=True))).characters.strings)
         == "room , floor 3b"
     )
 

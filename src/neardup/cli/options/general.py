@@ -6,7 +6,7 @@ from pathlib import Path
 from neardup.cli import option
 from neardup.io.names import url_in
 from neardup.io.place import Place, is_url, place_of
-from neardup.settings.rules import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK, share_of
+from neardup.settings import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK, share_of
 
 SHARE = ("NUMBER", share_of)
 """Metavariable and reader of an option that asks for a share: 0.8 or 80%."""

@@ -15,8 +15,7 @@ from neardup.cli.option import (
 )
 from neardup.cli.options import general
 from neardup.io.place import Place
-from neardup.settings import ReadingSettings, names_of
-from neardup.settings.rules import ACCESS, COMPARED, INPUT, OUTPUT, WORK
+from neardup.settings import ACCESS, COMPARED, INPUT, OUTPUT, WORK, ReadingSettings, names_of
 
 # ruff: noqa: RUF009  the calls return fields
 

@@ -16,8 +16,7 @@ from neardup.cli.option import (
     settings_of,
 )
 from neardup.cli.options import general
-from neardup.settings import COMPARISON, ReadingSettings, names_of
-from neardup.settings.rules import EARLIER, INPUT, OUTPUT, SEARCH, WORK
+from neardup.settings import COMPARISON, EARLIER, INPUT, OUTPUT, SEARCH, WORK, ReadingSettings, names_of
 
 # ruff: noqa: RUF009  the calls return fields
 

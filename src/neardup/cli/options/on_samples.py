@@ -7,8 +7,7 @@ from typing import ClassVar
 from neardup.cli.option import Declared, SettingOptions, argument, option, setting, settings_of
 from neardup.cli.options import general
 from neardup.cli.options.on_files import READING
-from neardup.settings import COMPARISON, SELECTION, Shingles, names_of
-from neardup.settings.rules import COMPARED, INPUT, OUTPUT, SEARCH
+from neardup.settings import COMPARED, COMPARISON, INPUT, OUTPUT, SEARCH, SELECTION, Shingles, names_of
 
 # ruff: noqa: RUF009  the calls return fields
 

@@ -9,8 +9,7 @@ from neardup.collection.sets import Sets
 from neardup.collection.store import Store
 from neardup.display import counted, printable
 from neardup.errors import InputError
-from neardup.io.decisions.log import NOTE, TAG, Decided, InForce, Logged
-from neardup.io.decisions.records import TOGETHER, Action, Verdict
+from neardup.io.decisions import NOTE, TAG, TOGETHER, Action, Decided, InForce, Logged, Verdict
 
 
 class Deciding:

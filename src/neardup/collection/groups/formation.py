@@ -17,8 +17,7 @@ import numpy as np
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow
 from neardup.collection.sets import Sets, reaches
 from neardup.collection.store import Store
-from neardup.io.decisions.log import Decided, InForce
-from neardup.io.decisions.records import TOGETHER, Verdict
+from neardup.io.decisions import TOGETHER, Decided, InForce, Verdict
 
 Pair = tuple[int, int]
 

@@ -21,9 +21,18 @@ from neardup.collection.sets import Sets, reaches
 from neardup.collection.store import Store
 from neardup.display import counted
 from neardup.errors import InputError, SettingError
-from neardup.io.decisions.log import NOTE, TAG, InForce, require_tag
-from neardup.io.decisions.records import Action, Verdict
-from neardup.io.decisions.tag_files import WITHDRAWN, Imported, read_pairs, read_rows
+from neardup.io.decisions import (
+    NOTE,
+    TAG,
+    WITHDRAWN,
+    Action,
+    Imported,
+    InForce,
+    Verdict,
+    read_pairs,
+    read_rows,
+    require_tag,
+)
 from neardup.runtime import Progress
 from neardup.tables import Int64s
 

@@ -25,7 +25,7 @@ from neardup.collection.query.target import Open, Target, target_of
 from neardup.collection.view import View
 from neardup.errors import QueryError
 from neardup.tables import Bools, Floats, Int64s, UInt64s
-from neardup.text.unicode import tokens
+from neardup.unicode import tokens
 
 EXPECTED, TWOFOLD = 28, 2
 """The draw is large enough for ``EXPECTED`` expected hits in a document that shares just enough.

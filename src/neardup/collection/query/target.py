@@ -14,7 +14,7 @@ from neardup.collection.sets import NO_BASE, CollectionBase
 from neardup.collection.view import View
 from neardup.errors import InputError, QueryError
 from neardup.kernels.shingles import shingle_hashes
-from neardup.kernels.text.hashing import Key
+from neardup.kernels.text import Key
 from neardup.tables import Int64s, UInt64s
 from neardup.text.cleaning import Cleaner
 from neardup.text.units import Units, read

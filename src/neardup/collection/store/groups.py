@@ -9,7 +9,7 @@ import numpy as np
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow
 from neardup.collection.store.failures import damaged
 from neardup.collection.store.statements import LISTED, NO_LIMIT, Tables, listed
-from neardup.io.decisions.log import seal
+from neardup.io.decisions import seal
 from neardup.io.place import Place
 from neardup.tables import Int64s
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store.failures import damaged
 from neardup.errors import FormatError, SettingError
-from neardup.io.decisions.log import seal
+from neardup.io.decisions import seal
 from neardup.io.place import Place
-from neardup.runtime import installed_version
+from neardup.runtime import SECRET_BYTES, installed_version
 from neardup.tables import FORMAT_VERSION as FINGERPRINT_VERSION
-from neardup.text.keys import BYTES
-from neardup.text.unicode import UNICODE_VERSION
+from neardup.unicode import UNICODE_VERSION
 
 _PARTS = "parts"
 """The key of a collection whose documents all name the parts of their files that are not in their texts."""
@@ -79,6 +78,6 @@ def _seal(header: Mapping[str, str]) -> str:
 
 def _secret(stored: str) -> bytes:
     secret = bytes.fromhex(stored)
-    if len(secret) != BYTES:
+    if len(secret) != SECRET_BYTES:
         raise ValueError(f"a secret of {len(secret)} bytes")
     return secret

@@ -15,7 +15,7 @@ from neardup.collection.store.failures import damaged, well_formed
 from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments
 from neardup.collection.store.statements import LISTED, listed
 from neardup.errors import FormatError, InputError
-from neardup.io.decisions.log import seal
+from neardup.io.decisions import seal
 from neardup.io.place import Place
 from neardup.tables import Int64s, UInt8s, UInt64s
 

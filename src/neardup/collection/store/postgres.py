@@ -20,7 +20,7 @@ from neardup.collection.store.lookups import BASE_TEXTS, SEALED_TOTALS
 from neardup.collection.store.segments import Segments, SegmentWriting, registered
 from neardup.collection.store.store import Store
 from neardup.errors import FormatError, InputError
-from neardup.io.decisions.log import seal
+from neardup.io.decisions import seal
 from neardup.io.place import DatabaseURL
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.tables import Int64s

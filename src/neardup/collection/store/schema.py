@@ -3,8 +3,8 @@
 import sqlite3
 from contextlib import closing
 
-from neardup.io.decisions.log import TABLES as DECISION_LOG
-from neardup.io.decisions.log import seal
+from neardup.io.decisions import TABLES as DECISION_LOG
+from neardup.io.decisions import seal
 
 APPLICATION_ID = 0x4E44_5550
 """The bytes "NDUP" at offset 68 of the file: this SQLite database is a neardup collection."""

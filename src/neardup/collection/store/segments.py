@@ -31,7 +31,7 @@ from neardup.collection.contract import KEPT
 from neardup.collection.store.failures import damaged, well_formed
 from neardup.collection.store.statements import LISTED, Tables, listed
 from neardup.errors import FormatError
-from neardup.io.decisions.log import seal
+from neardup.io.decisions import seal
 from neardup.io.place import Place
 from neardup.kernels import postings as kernels
 from neardup.kernels.postings import encode

@@ -15,7 +15,7 @@ from neardup.collection.store.segments import HeldSegments, Segments, contents
 from neardup.collection.store.statements import Tables
 from neardup.collection.store.transaction import MissingError, Writing
 from neardup.errors import OutputError
-from neardup.io.decisions.log import DecisionLog
+from neardup.io.decisions import DecisionLog
 from neardup.io.place import Place
 from neardup.runtime import UNLIMITED, Deadline
 

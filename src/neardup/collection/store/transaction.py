@@ -13,7 +13,7 @@ from neardup.collection.store.lookups import ROW, TOTALS
 from neardup.collection.store.segments import MOST_NUMBER, SegmentWriting, postings_of
 from neardup.collection.store.statements import Tables
 from neardup.errors import InputError
-from neardup.io.decisions.log import seal
+from neardup.io.decisions import seal
 from neardup.io.place import Place
 from neardup.tables import Int64s, UInt64s
 

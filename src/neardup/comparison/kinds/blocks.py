@@ -13,8 +13,8 @@ from neardup.comparison import matching
 from neardup.comparison.alignment import path_of
 from neardup.comparison.kinds import PASSAGE
 from neardup.tables import Bools, Int64s, UInt64s
-from neardup.text.unicode import codepoints_of
 from neardup.text.units import Units
+from neardup.unicode import codepoints_of
 
 
 @dataclass(frozen=True, eq=False)

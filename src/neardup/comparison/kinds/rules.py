@@ -18,8 +18,8 @@ from neardup.display import counted, number
 from neardup.tables import Bools, Int64s, UInt32s
 from neardup.text.characters import KINDS as NAMES
 from neardup.text.characters import SIGN, SPACE, canonical, differences
-from neardup.text.unicode import DIGITS_ZERO
 from neardup.text.units import Reading, Units, read
+from neardup.unicode import DIGITS_ZERO
 
 LEFT_SHARE = 10
 """With moved text, at most a tenth of the tokens may be in no block."""

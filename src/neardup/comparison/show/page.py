@@ -20,7 +20,7 @@ import numpy as np
 from neardup.comparison.alignment import ROW_KINDS, Table
 from neardup.comparison.show import words as wording
 from neardup.display import Line, columns, counted, distinct, number, printable, tail, without_common
-from neardup.display.style import notebook_style, page_style
+from neardup.display.pictures import notebook_style, page_style
 from neardup.display.view import environment, fragment, self_contained
 from neardup.kernels.rows import BETWEEN, CHANGED, CHANGED_ROW, CHARACTERS, CHARACTERS_ROW, EQUAL_ROW, MOVED, SAME
 

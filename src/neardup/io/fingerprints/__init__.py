@@ -1,1 +1,14 @@
-"""Fingerprints on disk: the first pass over a part of the input, kept for later runs on any machine."""
+"""The first pass over a part of the input, stored."""
+
+# mypy: implicit-reexport
+# ruff: noqa: F401, I001
+# fmt: off
+
+from neardup.io.fingerprints.chunk import ChunkFacts, EXTRA, ReadChunk, SKETCHES, Values
+from neardup.io.fingerprints.documents import FingerprintedDocuments
+from neardup.io.fingerprints.folder import (
+    FingerprintFolder, SavedColumn, SavedFingerprints, SavedInput, SavedSource, SortedBands, is_fingerprints,
+    manifest_of, read_fingerprints,
+)
+from neardup.io.fingerprints.keys import key_file, new_key_file, notes_on, read_secret, shared_secret
+from neardup.io.fingerprints.names import NAMES, names_at, read_names, write_names

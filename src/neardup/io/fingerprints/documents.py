@@ -29,7 +29,6 @@ from neardup.io.readers.sources import Source
 from neardup.io.readers.text_files import TextDocuments
 from neardup.io.storage.spool import FetchedFile
 from neardup.tables import Int64s
-from neardup.text.keys import key_of
 
 
 class FingerprintedDocuments:
@@ -44,7 +43,7 @@ class FingerprintedDocuments:
     ) -> None:
         several = len(parts) > 1
         self._parts = [_Part(part, several, tuple(inputs)) for part in parts]
-        self.secret, self.key = secret, key_of(secret)
+        self.secret = secret
         first = parts[0].manifest.input
         formats = {part.manifest.input.format for part in parts}
         self.format = cast(base.Format, first.format if len(formats) == 1 else "mixed")

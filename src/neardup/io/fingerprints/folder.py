@@ -36,7 +36,7 @@ from neardup.io.readers.sources import digest_of_file, open_regular
 from neardup.io.writers.output import WholeFolder
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s, one_array
-from neardup.text.unicode import UNICODE_VERSION
+from neardup.unicode import UNICODE_VERSION
 
 FORMAT = 3
 """Version of the layout of the folder."""

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from neardup.errors import InputError
 from neardup.io.formats.content import FILE_BYTES, Content, file_of
 from neardup.runtime import installed_version
-from neardup.text.entry_points import described_point, entry_points_of, loaded_point
+from neardup.settings import described_point, entry_points_of, loaded_point
 
 DocumentFormat: TypeAlias = Literal[
     "text", "html", "pdf", "docx", "pptx", "xlsx", "odt", "ods", "odp", "rtf", "epub", "eml", "msg", "registered"

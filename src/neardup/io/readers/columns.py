@@ -11,7 +11,7 @@ import difflib
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,9 +34,6 @@ from neardup.io.readers.fields import (
     value_type,
 )
 from neardup.tables import UInt64s
-
-if TYPE_CHECKING:  # it takes a second to import, and the readers need no kernel
-    from neardup.kernels.text.hashing import Key
 
 TEXT_NAMES = ("text", "content", "body", "raw_content", "document", "message", "article", "page")
 ID_NAMES = (
@@ -471,17 +468,17 @@ def _addresses(people: Sequence[str] | None) -> str | None:
     return ", ".join(sorted(one for one in people if "@" in one) or people)
 
 
-def digests(columns: Sequence[Any], role: str, key: Key) -> UInt64s:
-    """Return uint64[n, 2]: for each row a hash of its values in one or more ``columns``, under the key of the run.
+def digests(columns: Sequence[Any], role: str, secret: UInt64s) -> UInt64s:
+    """Return uint64[n, 2]: for each row a hash of its values in one or more ``columns``, under a ``secret``.
 
     Rows have the same hash only if they have the same values. Hashes for another ``role`` have nothing in common.
     """
-    secret = hashlib.blake2b(key.occurrences.tobytes(), digest_size=32, person=role.encode()).digest()
+    own = hashlib.blake2b(secret.tobytes(), digest_size=32, person=role.encode()).digest()
     together = np.zeros((len(columns[0]), 2), np.uint64)
     for number, column in enumerate(columns):
         coded = pc.dictionary_encode(as_text(column), null_encoding="encode")
         values = pc.cast(coded.dictionary, pa.large_binary()).to_pylist()  # bytes, since strings may be invalid
-        of_value = [_digest(value, number, secret) for value in values]
+        of_value = [_digest(value, number, own) for value in values]
         hashes = np.frombuffer(b"".join(of_value), np.uint64).reshape(-1, 2)
         together ^= hashes[coded.indices.to_numpy(zero_copy_only=False)]
     return together

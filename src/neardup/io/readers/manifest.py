@@ -161,7 +161,7 @@ def reader_of(data: bytes) -> pa.BufferReader:
     return pa.BufferReader(copy)
 
 
-def read_table(folder: Path, name: str) -> pa.Table:
+def table_in(folder: Path, name: str) -> pa.Table:
     """Return a table of a folder that need not be whole. Raises OSError, and ChangedError for other bytes."""
     path = folder / f"{name}.parquet"
     return decoded_table(name, read_regular(path, path.lstat().st_size))

@@ -81,7 +81,7 @@ def read_footer(file: Any, metadata: Any) -> tuple[FooterGroup, ...]:
         metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
     ]:
         raise pa.ArrowInvalid("the footer is damaged: its row groups cannot be distinguished")
-    # some writers count no rows for the file as a whole; the groups are what is read
+    # some writers count no rows for the file as a whole; the groups are read
     if thrift.number_of(found, 3) not in (0, sum(group.rows for group in groups)):
         raise pa.ArrowInvalid("the footer is damaged: its row groups have other rows than the file")
     if any(len(group.columns) != metadata.num_columns for group in groups):

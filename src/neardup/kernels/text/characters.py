@@ -5,7 +5,7 @@ A byte order mark at the beginning is no character of a text. A *field* is a run
 (property White_Space). A text is the sequence of its fields, each hashed with a key from its bytes in UTF-8, and
 the hash of a text is a polynomial of those (``kernels.text.hashing``). A text that is well-formed UTF-8 and surely
 in NFC is hashed as it is; another one is decoded and normalised first. ``tables`` are those of
-``neardup.text.unicode.canonical_tables``.
+``neardup.unicode.canonical_tables``.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Normalised code points to tokens, to the characters of character shingles, and to token streams as text.
 
-``tables`` is always a ``neardup.text.unicode.UnicodeTables``; the code points come from
+``tables`` is always a ``neardup.unicode.UnicodeTables``; the code points come from
 ``neardup.kernels.text.unicode.normalise``. Token streams as text, with one space between tokens, are the input of
 a full-text index, so that its words are exactly the tokens that shingles are made of.
 """

@@ -2,7 +2,7 @@
 
 The definition is toNFKC_Casefold of The Unicode Standard, section 3.13 (R5): map every code point by the property
 NFKC_CF, then normalise the whole to NFC (UAX #15). Tatweel, which only stretches Arabic words, is mapped to
-nothing like the characters that Unicode ignores. ``tables`` is always a ``neardup.text.unicode.UnicodeTables``. A
+nothing like the characters that Unicode ignores. ``tables`` is always a ``neardup.unicode.UnicodeTables``. A
 text that passes the quick check of UAX #15, section 9 skips the NFC half.
 """
 

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from neardup.collection import Collection
-from neardup.collection.query.syntax import FieldClause, Fingerprint, WordsClause
+from neardup.collection.queries import FieldClause, Fingerprint, WordsClause
 from neardup.comparison.kinds import KINDS
+from neardup.deduplication.results import load
+from neardup.deduplication.reviews import Exported
 from neardup.display import counted, printable, similarity
 from neardup.errors import InputError
-from neardup.io.decisions.records import Action, Change, Fate, FateOf, Judgement, PairNote, Represents, Tag
+from neardup.io.decisions import Action, Change, Fate, FateOf, Judgement, PairNote, Represents, Tag
 from neardup.review import source
 from neardup.review.desk import views
 from neardup.review.desk.differences import Kernels
@@ -28,8 +30,6 @@ from neardup.review.desk.subjects import COLLECTION, QUOTING, CollectionSubject,
 from neardup.review.desk.texts import LAST_WAIT, Ahead, Budget, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, spread
 from neardup.review.desk.verdicts import VerdictIndex
-from neardup.run.exchange import Exported
-from neardup.run.findings import load
 from neardup.tables import Bools, Int64s
 
 NO_VERDICT = "verdict withdrawn"

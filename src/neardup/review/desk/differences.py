@@ -20,17 +20,17 @@ from neardup.comparison.kinds import (
     STYLE,
     WORDING,
 )
+from neardup.deduplication.pairs import similarity_of
 from neardup.display import counted
 from neardup.errors import NeardupError
-from neardup.io.attachments import differing_in
-from neardup.join.criterion import similarity_of
-from neardup.kernels.shingles import shingle_hashes
-from neardup.measures import MEASURES
+from neardup.io.contents import differing_in
 from neardup.review.desk.index import ResultDocuments, ResultIndex
 from neardup.review.desk.texts import Budget, TextReader
-from neardup.settings import Settings, as_compared
+from neardup.settings import MEASURES, Settings, as_compared
 from neardup.tables import UInt64s
 from neardup.text.characters import SIGN
+from neardup.text.cleaning import cleaner_of
+from neardup.text.sketch import shingle_hashes
 
 if TYPE_CHECKING:
     from neardup.comparison.kinds.rules import Kind
@@ -187,7 +187,7 @@ class ComputedPairs:
     def __init__(self, index: ResultIndex, reader: TextReader) -> None:
         run = index.found.run
         self._settings, self._index, self._reader = run.settings, index, reader
-        self._cleaner = Settings.of(**as_compared(run.settings)).cleaning.cleaner
+        self._cleaner = cleaner_of(Settings.of(**as_compared(run.settings)).cleaning)
         self._measure = MEASURES[self._settings["measure"]]
         self.usable = self._measure.of_shingles and not run.base_text
         self._lock = threading.Lock()

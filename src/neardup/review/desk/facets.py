@@ -6,7 +6,7 @@ from posixpath import commonpath
 
 import numpy as np
 
-from neardup.collection.query.syntax import is_bare_word, quoted
+from neardup.collection.queries import is_bare_word, quoted
 from neardup.comparison.kinds import KINDS
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import MOST_DISTINCT, Metadata

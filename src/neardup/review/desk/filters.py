@@ -8,12 +8,22 @@ from typing import TypeVar
 import numpy as np
 import pyarrow.compute as pc
 
-from neardup.collection.query import canonical, parse
-from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, WordsClause, quoted
+from neardup.collection.queries import (
+    And,
+    FieldClause,
+    Fingerprint,
+    Node,
+    Not,
+    Or,
+    WordsClause,
+    canonical,
+    parse,
+    quoted,
+)
 from neardup.comparison.kinds import KINDS
 from neardup.display import printable
 from neardup.errors import InputError, QueryError
-from neardup.io.decisions.records import Id
+from neardup.io.decisions import Id
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import Metadata
 from neardup.review.desk.texts import Whereabouts

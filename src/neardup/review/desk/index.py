@@ -9,13 +9,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.comparison.kinds import KINDS
+from neardup.deduplication.results import KIND, ResultRecord, named
+from neardup.deduplication.texts import similarities
 from neardup.display import printable
 from neardup.errors import InputError
-from neardup.io.decisions.records import Id
-from neardup.run.kinds import KIND
-from neardup.run.places import similarities
-from neardup.run.records import ResultRecord
-from neardup.run.sides import named
+from neardup.io.decisions import Id
 from neardup.tables import OLD_LEADS, Bools, Floats, Int64s, column
 
 

@@ -9,10 +9,11 @@ from math import isnan
 import numpy as np
 
 from neardup.comparison.kinds import KINDS
+from neardup.deduplication.results import OLD, of_member
 from neardup.display import beginning, counted, middle_cut, number, shortened, without_common
 from neardup.errors import InputError
-from neardup.io.decisions.records import JudgedPair
-from neardup.io.readers.text_files import PLACE
+from neardup.io.decisions import JudgedPair
+from neardup.io.inputs import PLACE
 from neardup.review.desk.differences import ComputedPairs, Differences, Kernels, named
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier, version_of
@@ -20,8 +21,6 @@ from neardup.review.desk.subjects import COLLECTION
 from neardup.review.desk.texts import LAST_WAIT, Budget, TextReader, Whereabouts
 from neardup.review.desk.verdicts import Fates, VerdictIndex
 from neardup.review.source import GroupLine, MemberItem, MemberLine, PairLine
-from neardup.run import lost_text
-from neardup.run.sides import OLD
 from neardup.tables import Int64s
 
 NAMED_MEMBERS, LEAST_TITLE = 300, 3
@@ -204,7 +203,7 @@ class Lines:
         kind = int(index.pairs.kinds_of(np.array([document]), np.array([head]))[0]) if near else -1
         judged = None if document == head else self.judged(document, head)
         row, why = self._fates.of(document)
-        gone = None if row is None else lost_text.of_member(row, self._settings)
+        gone = None if row is None else of_member(row, self._settings)
         return MemberLine(
             key=int(index.documents.rows[document]),
             id=id,

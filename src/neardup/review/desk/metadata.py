@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.collection.query.syntax import FieldClause
-from neardup.io.decisions.records import Id
+from neardup.collection.queries import FieldClause
+from neardup.deduplication.results import Texts
+from neardup.io.decisions import Id
 from neardup.review.desk.index import ResultDocuments
 from neardup.review.desk.texts import Whereabouts
-from neardup.run.records import Texts
 from neardup.tables import Int64s
 
 DATE, SUBJECT = "date", "subject"

@@ -11,40 +11,29 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.collection import Collection
-from neardup.collection.contract import GroupRow, MemberRow
-from neardup.collection.entries import loaded
-from neardup.collection.fields import parts_in
-from neardup.collection.groups.methods import collection_table
-from neardup.collection.passages import SharedPassages, passages_with
-from neardup.collection.query.plan import plan
-from neardup.collection.query.syntax import Clause, Query
-from neardup.collection.search import Evaluation
-from neardup.collection.sets import Sets, reaches
+from neardup.collection.answers import Evaluation, Sets, SharedPassages, passages_with, reaches
+from neardup.collection.changes import GroupRow, MemberRow, collection_table, loaded, parts_in
+from neardup.collection.queries import Clause, Query, plan
 from neardup.comparison.compare import Comparison
+from neardup.deduplication.results import Found, Looked, ResultRecord, RunAccount, summary
+from neardup.deduplication.reviews import Exported, exported, older_report
+from neardup.deduplication.texts import differing_parts
 from neardup.display import counted
 from neardup.errors import InputError
-from neardup.io.attachments import ATTACHMENTS, column_of
-from neardup.io.decisions.records import (
+from neardup.io.contents import ATTACHMENTS, Attachment, column_of
+from neardup.io.decisions import (
     NO_DECISIONS,
     Action,
     Change,
     DecisionState,
+    DecisionStore,
     Judgement,
     PairNote,
     Tag,
     pair_of,
 )
-from neardup.io.decisions.store import DecisionStore
-from neardup.io.formats.content import Attachment
-from neardup.io.writers.exports import as_bytes_of
+from neardup.io.outputs import as_bytes_of
 from neardup.review.source import Reviewed
-from neardup.run import show
-from neardup.run.account import RunAccount
-from neardup.run.exchange import Exported, exported
-from neardup.run.findings import Found
-from neardup.run.places import differing_parts
-from neardup.run.records import Looked, ResultRecord
-from neardup.run.stored_review import older_report
 from neardup.settings import as_compared
 from neardup.tables import Int64s
 from neardup.text.characters import canonical
@@ -121,7 +110,7 @@ class ResultSubject(DecisionStore):
             exact=True,
             groups=run.counts.groups,
             documents=run.counts.read,
-            facts=tuple((label, text) for label, text in show.summary(run) if label != "note"),
+            facts=tuple((label, text) for label, text in summary(run) if label != "note"),
             fields=fields,
             texts=not fault,
             notes=(*run.warnings, *run.notes, *([fault] if fault else [])),

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neardup.collection.query.syntax import WordsClause
+from neardup.collection.queries import WordsClause
+from neardup.deduplication.results import Looked, Places, Texts
+from neardup.deduplication.texts import no_texts
 from neardup.display import counted, number, printable
 from neardup.display.view import excerpt
 from neardup.errors import InputError, NeardupError, QueryError
-from neardup.kernels.text.hashing import Key
 from neardup.review.desk.index import ResultDocuments
-from neardup.run.places import no_texts
-from neardup.run.records import Looked, Places, Texts
 from neardup.tables import Int32s, Int64s, UInt64s, column
-from neardup.text.keys import process_key
+from neardup.text.keys import Key, process_key
 
 if TYPE_CHECKING:
     from neardup.text.cleaning import Cleaner

@@ -4,18 +4,16 @@ import threading
 
 import numpy as np
 
+from neardup.deduplication.results import Found, ResultRecord, with_account
+from neardup.deduplication.reviews import ReviewedResult, after_review
 from neardup.display import similarity
 from neardup.errors import InputError, NeardupError
-from neardup.intervals import wilson
-from neardup.io.decisions.records import NO_DECISIONS
+from neardup.io.decisions import NO_DECISIONS
 from neardup.review.desk.lines import Lines
 from neardup.review.desk.texts import LAST_WAIT
 from neardup.review.source import ThresholdLine, ThresholdView
-from neardup.run.findings import Found
-from neardup.run.records import ResultRecord, with_account
-from neardup.run.review_decisions import ReviewedResult
-from neardup.run.stored_review import after_review
 from neardup.tables import Int64s
+from neardup.text.intervals import wilson
 
 VALUES = 13
 """Thresholds whose effect is shown."""

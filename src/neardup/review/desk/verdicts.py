@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.io.decisions.records import NO_DECISIONS, ChosenRepresentative, DecisionState, Fate, Id, Verdict
+from neardup.deduplication.results import ResultRecord
+from neardup.deduplication.reviews import ReviewedResult, after_review, sizes_of
+from neardup.io.decisions import NO_DECISIONS, ChosenRepresentative, DecisionState, Fate, Id, Verdict
 from neardup.review.desk.index import ResultIndex, old_heads
 from neardup.review.desk.subjects import COLLECTION
-from neardup.run.records import ResultRecord
-from neardup.run.review_decisions import ReviewedResult, sizes_of
-from neardup.run.stored_review import after_review
 from neardup.tables import Bools, Int64s
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)

@@ -9,11 +9,11 @@ from zlib import crc32
 
 import numpy as np
 
-from neardup.collection.passages import SharedPassage, SharedPassages
+from neardup.collection.answers import SharedPassage, SharedPassages
 from neardup.comparison.compare import Comparison
 from neardup.display import counted, distinct, number, printable, similarity, without_common
 from neardup.errors import InputError
-from neardup.io.decisions.records import Id
+from neardup.io.decisions import Id
 from neardup.review import source
 from neardup.review.desk.index import ResultIndex, StoredPairs
 from neardup.review.desk.lines import Lines

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from neardup.io.decisions.records import Fate, Verdict
+from neardup.io.decisions import Fate, Verdict
 from neardup.review.live.pages import Elsewhere, ReviewRequest, came_from, queue_of
 from neardup.review.source import Acted, Asked, Decide
-from neardup.web.limits import RefusedError
+from neardup.service.web.limits import RefusedError
 
 if TYPE_CHECKING:
     from neardup.review.desk.desk import Desk

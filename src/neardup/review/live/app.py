@@ -21,9 +21,9 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from neardup.display.charts import Histogram
+from neardup.display.pictures import Histogram
 from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
-from neardup.io.decisions.records import Action
+from neardup.io.decisions import Action
 from neardup.review.live import acts, pages
 from neardup.review.live.pages import (
     Download,
@@ -36,11 +36,11 @@ from neardup.review.live.pages import (
 )
 from neardup.review.parts import style, templates_of
 from neardup.runtime import Deadline
-from neardup.web import monitoring
-from neardup.web.limits import Limits, RefusedError, internal, of_status, timeout
-from neardup.web.middleware import Middleware, Tokens
-from neardup.web.monitoring import Metrics
-from neardup.web.server import Workers, collect_less, run
+from neardup.service.web import monitoring
+from neardup.service.web.limits import Limits, RefusedError, internal, of_status, timeout
+from neardup.service.web.middleware import Middleware, Tokens
+from neardup.service.web.monitoring import Metrics
+from neardup.service.web.server import Workers, collect_less, run
 
 if TYPE_CHECKING:
     from neardup.review.desk.desk import Desk

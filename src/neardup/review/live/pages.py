@@ -13,17 +13,21 @@ from starlette.datastructures import Headers
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from neardup.comparison.alignment import Alignment
-from neardup.comparison.result import ComparisonRecord
-from neardup.comparison.show.page import ComparisonBody
-from neardup.comparison.show.words import characters_sentence, common_sentence, differences_sentence, value_of
+from neardup.comparison.records import Alignment, ComparisonRecord
+from neardup.comparison.views import (
+    ComparisonBody,
+    characters_sentence,
+    common_sentence,
+    differences_sentence,
+    value_of,
+)
 from neardup.display import distinct, middle_cut, without_common
-from neardup.display.curves import CountCurves
+from neardup.display.pictures import CountCurves
 from neardup.errors import QueryError
-from neardup.io.writers.exports import for_spreadsheets
+from neardup.io.outputs import for_spreadsheets
 from neardup.review.source import ORDERS, QUEUES, MemberLine, Question, Queue, ThresholdLine
-from neardup.web.limits import Client, RefusedError
-from neardup.web.middleware import SECURITY
+from neardup.service.web.limits import Client, RefusedError
+from neardup.service.web.middleware import SECURITY
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -164,7 +168,7 @@ COOKIE = "neardup-review"
 
 
 class PageRules:
-    """The rules of the pages; see ``neardup.web.middleware.Rules``. ``page`` makes the page of an error."""
+    """The rules of the pages; see ``middleware.Rules``. ``page`` makes the page of an error."""
 
     # no-referrer would make browsers send the Origin "null" with every form, and the check of it impossible
     headers: ClassVar[Mapping[str, str]] = {

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from neardup.comparison.show.page import PACKAGE, style_sheet
+from neardup.comparison.views import PACKAGE, style_sheet
 from neardup.display.view import environment
 
 if TYPE_CHECKING:

@@ -11,32 +11,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from neardup.comparison.show.page import ComparisonBody
+from neardup.comparison.views import ComparisonBody
+from neardup.deduplication.results import LostText, classes_of_copies, summary
+from neardup.deduplication.reviews import as_reviewed, page_state
+from neardup.deduplication.texts import differing_parts
 from neardup.display import Line, counted, number, percent, printable, similarity, size
-from neardup.display.charts import Histogram, bars
+from neardup.display.pictures import Histogram, bars
 from neardup.display.view import LONGEST_NAME, named, self_contained, share
 from neardup.errors import LimitError, SettingError
-from neardup.measures import LITERAL, MEASURES
 from neardup.review.desk.index import ResultIndex
 from neardup.review.parts import style, templates_of
 from neardup.review.report import lists
 from neardup.review.report.figures import group_figures, pair_figures
 from neardup.review.report.lists import LISTED, GroupLists, PairLists, ReportDecisions, Some, TextReading, brief
-from neardup.run import show
-from neardup.run.lost_text import LostText
-from neardup.run.places import differing_parts
-from neardup.run.show import classes_of_copies
-from neardup.run.stored_review import as_reviewed, page_state
 from neardup.runtime import installed_version
-from neardup.settings import FIELDS, as_compared
+from neardup.settings import FIELDS, LITERAL, MEASURES, as_compared
 
 if TYPE_CHECKING:
-    from neardup.comparison.result import ComparisonRecord
+    from neardup.comparison.records import ComparisonRecord
+    from neardup.deduplication.results import Found, Id
     from neardup.review.report.figures import GroupFigures
     from neardup.review.report.lists import TextReading
     from neardup.review.source import GroupLine, PairLine
-    from neardup.run.findings import Found
-    from neardup.run.records import Id
 
 NOTES, NOTE = 20, 600
 """Most warnings on the page, and the length of one in characters."""
@@ -281,7 +277,7 @@ class ReportContent:
         if run.regrouped_from:
             lines.append(("made from", f"stored pairs of a run at threshold {run.regrouped_from.threshold:g}"))
         named = {"removed": self.removed}
-        lines += [(named.get(label, label), brief(value, 2 * NOTE)) for label, value in show.summary(run)]
+        lines += [(named.get(label, label), brief(value, 2 * NOTE)) for label, value in summary(run)]
         if self.decisions is None and self._found.folder is not None:
             lines.append(("decisions", "none when this page was written"))
         lines.append(("program", f"neardup {printable(run.neardup_version)}, format {run.format}"))

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.comparison.kinds import KINDS
+from neardup.deduplication.results import KIND
 from neardup.review.desk.index import Kinds, lost_bytes
-from neardup.run.kinds import KIND
 from neardup.tables import Bools, Floats, Int64s
 
 if TYPE_CHECKING:
+    from neardup.deduplication.results import ResultRecord
     from neardup.review.desk.index import ResultIndex
-    from neardup.run.records import ResultRecord
 
 
 @dataclass(frozen=True, eq=False)

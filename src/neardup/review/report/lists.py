@@ -12,24 +12,29 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.deduplication.results import (
+    COLUMNS,
+    COUNTS,
+    MEASURED,
+    SHINGLES,
+    DecisionAccount,
+    DecisionsAccount,
+    LostMost,
+    Shared,
+    unit_of,
+)
+from neardup.deduplication.reviews import later_action, review_in
+from neardup.deduplication.texts import similarities
 from neardup.display import Extent, counted, number, percent, printable, similarity, size
 from neardup.errors import NeardupError
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.verdicts import VerdictIndex
 from neardup.review.source import GroupLine, PairLine
-from neardup.run.account import DecisionAccount, DecisionsAccount, LostMost
-from neardup.run.lost_text import COLUMNS
-from neardup.run.places import similarities
-from neardup.run.records import SHINGLES, Shared
-from neardup.run.show import unit_of
-from neardup.run.stored_review import later_action, review_in
-from neardup.run.tables import COUNTS, MEASURED
 from neardup.tables import Int64s, column
 
 if TYPE_CHECKING:
+    from neardup.deduplication.results import Found, Id
     from neardup.review.report.figures import GroupFigures, PairFigures
-    from neardup.run.findings import Found
-    from neardup.run.records import Id
 
 LISTED = 10
 """Lines of the lists of pairs, losses and problems."""

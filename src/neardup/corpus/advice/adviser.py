@@ -1,0 +1,254 @@
+"""The adviser: one exact join of a sample far below the threshold, and the similarities of all pairs of a part."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.corpus.advice import effects
+from neardup.corpus.advice.outlook import Separation, look
+from neardup.corpus.advice.recommend import chosen_settings, recommend
+from neardup.corpus.advice.record import AdviceRecord, Around, Boilerplate, Seen, Taken
+from neardup.corpus.advice.sample import (
+    KINDS,
+    TRIED_BYTES,
+    SampledTexts,
+    SharedCounts,
+    base_of,
+    counts_of,
+    take,
+    to_look_at,
+    unit_counts,
+)
+from neardup.corpus.advice.traits import TEMPLATE, around, common_share, common_text, find_templates, traits
+from neardup.corpus.advice.traps import boilerplate, in_words, numbers_only, traps
+from neardup.corpus.advice.views import html, lines, svg
+from neardup.deduplication.join.base_documents import BaseDocuments, open_base
+from neardup.deduplication.results import Found
+from neardup.deduplication.runs import check_columns
+from neardup.errors import InputError, SettingError
+from neardup.io.inputs import Chosen, Documents, choose_columns, open_documents
+from neardup.runtime import Progress, Silent
+from neardup.settings import SELECTION, ReadingSettings, SettingKeywords, Settings, Shingles, names_of
+from neardup.tables import Bools
+from neardup.text.lsh.bands import plan
+
+NOT_TOLD = (*names_of(ReadingSettings), "threads")
+ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups", *SELECTION, *NOT_TOLD)
+"""The settings that ``advise`` accepts."""
+
+LEAST_THRESHOLD = 0.1
+
+
+class Advice(AdviceRecord):
+    """The result of :func:`advise`: a record that prints as text and renders in a notebook."""
+
+    def svg(self) -> str:
+        """Return an SVG image: pairs by resemblance, and documents removed by threshold."""
+        return svg(self)
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self))
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+
+def advise(
+    documents: object,
+    *,
+    text: str | Sequence[str] | None = None,
+    id: str | None = None,
+    ignore: object | None = None,
+    progress: Progress | None = None,
+    **settings: Unpack[SettingKeywords],
+) -> Advice:
+    """Read a sample of the documents and report the effect of the settings on them.
+
+    ``documents``, ``text``, ``id`` and ``ignore`` are those of :func:`neardup.find`; ``settings`` are threshold,
+    recall, slots, sketch, unit, length, groups, tokenizer, mask, ignore_numbers, stop_words, ignore_common,
+    within, across, keep, lose, count, sources, encoding, delimiter, pages and threads. Masked places, numbers and
+    stop words are left out of the sample first: documents that are equal then count as exact copies. The
+    recommended command repeats the settings that it does not choose itself.
+
+    Reads at most the first 100,000 documents or 200 MB (40 MB for character shingles), and reports if it stopped
+    there. Pairs are joined exactly down to resemblance .3. All pairs of up to 2,000 documents are counted by
+    several kinds of shingles, to find the gap between relatives and strangers, which the recommended command
+    uses.
+
+    Raises SettingError for settings out of range, and InputError for documents that cannot be used.
+
+    >>> text = "please hand in your travel costs for march with all receipts by friday noon at the latest"
+    >>> advice = advise([text, text.replace("friday", "monday"), "lunch"], threshold=0.7, length=3)
+    >>> [(step.threshold, step.pairs, step.removed) for step in advice.thresholds][3:5]
+    [(0.65, 1, 1), (0.7, 0, 0)]
+    >>> advice.near.above, advice.near.below
+    (0, 1)
+    """
+    chosen = checked(settings)
+    opened = open_documents(documents, reading=chosen.reading)
+    words = [str(documents)] if isinstance(documents, str | Path) else ["IN"]
+    columns = choose_columns(opened, text, id)
+    base = open_base(ignore, columns, chosen.reading)
+    names = [] if base is None else [ignore] if isinstance(ignore, str | Path) else list(ignore)  # type: ignore[call-overload]
+    words += [part for name in names for part in ("--ignore", str(name))]
+    return advise_on(opened, columns, chosen, words, progress or Silent(), base)
+
+
+def checked(values: Mapping[str, Any]) -> Settings:
+    """Return the settings to advise on. Raises SettingError for names outside ADVISED and for impossible plans."""
+    strange = [name for name in values if name not in ADVISED]
+    if strange:
+        raise SettingError(
+            f"Advice cannot be asked for with {', '.join(strange)}",
+            f"The settings {', '.join(ADVISED)}",
+            "Leave it out: the sample is always joined exactly, by resemblance, and nothing is written",
+        )
+    settings = Settings.of(**values)
+    if settings.by_simhash:
+        raise SettingError(
+            "sketch is 'simhash'",
+            "Advice on MinHash and the exact join",
+            "See hamming_plan() or neardup plan --simhash for the pairs of a distance",
+        )
+    threshold = settings.search.threshold
+    if threshold < LEAST_THRESHOLD:
+        raise SettingError(
+            f"No advice is given for threshold {threshold:g}",
+            f"A threshold from {LEAST_THRESHOLD:g} to 1",
+            "Choose a higher threshold: below that nearly all documents are pairs",
+        )
+    plan(threshold, settings.search.recall, settings.sketch.slots)
+    return settings
+
+
+def advise_on(
+    documents: Documents,
+    columns: Chosen,
+    settings: Settings,
+    words: Sequence[str],
+    progress: Progress,
+    ignore: BaseDocuments | None = None,
+) -> Advice:
+    """Return advice on opened documents.
+
+    ``words`` name them, and the base texts to ``ignore``, on the recommended command line. Raises InputError if a
+    column that the settings name is missing or of the wrong type.
+    """
+    check_columns(documents, settings.keep, settings.relations)
+    sample = take(documents, columns, settings, ignore, progress)
+    if not len(sample.texts):
+        way = _first_problem(sample) or "Check that this is the right file"
+        raise InputError("The documents hold no row that can be read", "At least one document", way)
+    given, (sample, settings) = settings, sample.counted(settings)
+    threshold, low = settings.search.threshold, effects.lowest(settings.search.threshold)
+    with progress.stage("pairs", None, "documents"):
+        result = effects.all_pairs(sample, low, settings)
+    tried = sorted({*effects.STEPS, threshold})
+    with progress.stage("thresholds", len(tried), "thresholds") as advance:
+        results = {}
+        for value in tried:
+            results[value] = effects.at(result, value, sample, settings)
+            advance(1)
+    with progress.stage("choices", None, "choices") as advance:
+        shingles = tuple(effects.shingle_choices(sample, result, settings))
+    units = unit_counts(sample.texts, settings.shingles)
+    stock = _stock(results[threshold], sample, units, settings)
+    bands = tuple(effects.band_choices(result.pairs, settings.search, settings.sketch))
+    with progress.stage("looks", len(KINDS), "kinds of shingles") as advance:
+        seen, choice, line = _looked(sample, units > 0, result, settings, advance)
+        settled = effects.effect(sample, settings, chosen_settings(choice, settings.keep))
+    taken = _taken(sample, result)
+    five = next(choice for choice in shingles if (choice.unit, choice.length) == ("word", 5))
+    return Advice(
+        settings={name: given.as_dict()[name] for name in ADVISED if name not in NOT_TOLD},
+        sample=taken,
+        histogram=effects.histogram(result.pairs, low),
+        thresholds=tuple(reversed([*effects.steps(result, results)])),
+        near=effects.near(result.pairs, sample, threshold, settings.shingles),
+        bands=bands,
+        shingles=shingles,
+        boilerplate=stock,
+        traps=(
+            *(trait for trait in seen.traits if trait.name == TEMPLATE),
+            *traps(taken, shingles[0], five, stock, threshold),
+            *numbers_only(sample.texts, units > 0),
+        ),
+        seen=seen,
+        around=line,
+        recommended=recommend(taken, seen, choice, bands, given, words, settled),
+    )
+
+
+def _looked(
+    sample: SampledTexts, full: Bools, result: Found, settings: Settings, advance: Callable[[int], None]
+) -> tuple[Seen, Separation, Around]:
+    """Look at all pairs of some documents by several kinds of shingles, and choose the best separation."""
+    numbers = to_look_at(sample, full, result)
+    taken, related = sample.texts.take(pa.array(numbers)), sample.related(settings.relations).of(numbers)
+
+    def counted_by(settings: Settings) -> Iterator[SharedCounts]:
+        for kind in KINDS:
+            yield counts_of(taken, kind, settings, base_of(sample, kind.settings(settings)), related)
+
+    counts = []
+    for one in counted_by(settings):
+        counts.append(one)
+        advance(1)
+    texts = [text.decode("utf-8", "replace") for text in taken.to_pylist()]
+    ids = [sample.ids[k].as_py() for k in numbers.tolist()]
+    units = unit_counts(taken, Shingles())
+    templates = find_templates(texts, counts[0])
+    looks, chosen = look(counts, templates.false, units)
+    choice = Separation(chosen, looks)
+    share = None if len(sample.base) or settings.base.ignore_common else common_share(templates, len(numbers))
+    if chosen.outcome == "template" and share is not None:
+        left = list(counted_by(replace(settings, base=replace(settings.base, ignore_common=share))))
+        again, other = look(left, find_templates(texts, left[0]).false, units)
+        if other.outcome != "template":
+            choice = Separation(other, again, share)
+    seen = Seen(
+        documents=len(numbers),
+        bytes=int(sample.sizes[numbers].sum()),
+        outcome=chosen.outcome,
+        sure=not choice.outlook.doubt,
+        doubt=choice.outlook.doubt,
+        looks=looks,
+        common=common_text(texts, chosen),
+        traits=tuple(traits(texts, units, counts, chosen, templates)),
+    )
+    return seen, choice, around(ids, texts, choice.outlook)
+
+
+def _taken(sample: SampledTexts, result: Found) -> Taken:
+    counts = result.run.counts
+    return Taken(
+        documents=len(sample.texts),
+        bytes=int(sample.sizes.sum()),
+        complete=sample.complete,
+        exact_copies=counts.exact_copies,
+        empty=counts.empty,
+        rejected=len(sample.problems),
+        first_problem=_first_problem(sample),
+        pairs_left_out=effects.left_out(result),
+        notes=sample.notes,
+    )
+
+
+def _stock(result: Found, sample: SampledTexts, units: Any, settings: Settings) -> Boilerplate | None:
+    """Find boilerplate in the documents to keep: text shared by versions of one document does not count."""
+    first = len(sample.first(TRIED_BYTES).texts)
+    full = np.flatnonzero(units[:first] > 0)
+    kept = np.setdiff1d(full, result.removed["id"].to_numpy())
+    words = in_words(settings)
+    return boilerplate(sample.texts.take(pa.array(kept)), words, base_of(sample, words))
+
+
+def _first_problem(sample: SampledTexts) -> str:
+    if not sample.problems:
+        return ""
+    first = sample.problems[0]
+    return f"{first.source}{'' if first.row is None else f' row {first.row}'}: {first.reason}"

@@ -1,0 +1,336 @@
+"""Which shingles, measure, threshold and grouping separate the relatives of a sample from its strangers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from neardup.corpus.advice.gap import (
+    MOST_TOGETHER,
+    Gap,
+    Gaps,
+    LinkTree,
+    find_gaps,
+    groups_at,
+    largest_usual,
+    spanning_tree,
+)
+from neardup.corpus.advice.record import Look
+from neardup.corpus.advice.sample import SharedCounts
+from neardup.display import counted, similarity
+from neardup.tables import Bools, Floats, Int64s
+
+MEASURES = ("resemblance", "overlap")
+
+LEAST = 0.04
+"""The lowest threshold that is recommended: with the default slots and recall no bands are possible below it."""
+
+SURE = 0.95
+"""From this expected F1 on, the choice is sure."""
+
+FEW, WIDE = 8, 0.5
+"""Fewer links than this show no distribution; they count if no pair at all is in a gap this wide."""
+
+STRANGERS = 20
+"""Fewer groups than this, single documents included, show no distribution of strangers."""
+
+UNCLEAR = 0.02
+"""The pairs of a gap whose expected F1 is lower than the best by more than this are not missed by the others."""
+
+NARROW = 0.25
+"""A narrower gap is not sure: a slightly different threshold decides otherwise."""
+
+MANY_FEWER = 0.05
+"""If a gap as clear and as wide links this share of the pairs less, the choice between the two is not sure."""
+
+TOO_MANY = 0.25
+"""Above this share of all pairs within groups, another gap is better."""
+
+LESS_KIND, LESS_OVERLAP, LESS_LOW, LOW = 0.01, 0.002, 0.02, 0.2
+"""Handicaps, in F1: of each later kind of shingles, of the overlap, and of thresholds below LOW, where few
+shingles decide."""
+
+LESS_NARROW, CLEARLY_WIDE = 0.05, 1.5
+"""Handicap, in F1, for each unit of the scale by which a gap is less wide: chance seldom leaves a wide one."""
+
+NO_GAP = ("char", 9, 0.8)
+"""Without a gap: near copies share nearly all their text. A changed word takes less from runs of characters."""
+
+ALIKE = 0.5
+"""Without a gap, some pair must reach this resemblance, or there are no near copies."""
+
+FAMILY = 4
+"""Fewer documents than this are not called one family: strangers in one template look the same."""
+
+SAME_GROUPS, CHAINS = 0.98, 0.01
+"""Groups around representatives are preferred to chains that find at most this much more, or if more than this
+share of the links is expected to be false."""
+
+DOUBTS = {
+    "no gap": "No threshold separates relatives from strangers.",
+    "template": "Strangers in one template are as alike as relatives.",
+    "one family": "No strangers show where the family ends.",
+    "no near copies": "Relatives that share no more than strangers do cannot be seen.",
+}
+"""Why the advice is not sure, if there is no gap."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """The choice: documents are relatives if ``similar`` (float32[n, n]) is at least ``threshold``.
+
+    ``doubt`` is the reason why the choice is not sure, "" if it is.
+    """
+
+    outcome: str
+    counts: SharedCounts
+    measure: str
+    threshold: float
+    groups: str
+    similar: Floats
+    tree: LinkTree
+    gap: Gap | None
+    doubt: str
+    chained_pairs: int
+    principal_pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """The recommended separation, and the looks that it is chosen from.
+
+    ``ignore_common`` is the share of documents from which on their common text does not count in it; 0: it counts.
+    """
+
+    outlook: Outlook
+    looks: tuple[Look, ...]
+    ignore_common: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A gap by one kind of shingles and one measure."""
+
+    counts: SharedCounts
+    measure: str
+    tree: LinkTree
+    gap: Gap
+    handicap: float
+
+    def expected(self, most: float) -> float:
+        """Return the expected F1, if there are ``most`` pairs of relatives."""
+        cut = self.gap.cut
+        return 2 * cut.right / (cut.pairs + max(most, cut.right * (1 + cut.missed / cut.links)))
+
+    def worth(self, most: float) -> float:
+        """Return the expected F1 less the handicaps."""
+        narrow = LESS_NARROW * max(0.0, CLEARLY_WIDE - self.gap.width)
+        return self.expected(most) - self.handicap - narrow - LESS_LOW * max(0.0, log(LOW / self.gap.threshold))
+
+
+def look(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> tuple[tuple[Look, ...], Outlook]:
+    """Look for gaps by each of the ``counts`` (those of KINDS) and both measures, and choose one.
+
+    ``false`` (bool[n, n]) marks strangers in one template; ``units`` are the words of each document.
+    """
+    views = []
+    for place, kind in enumerate(counts):
+        for measure in MEASURES:
+            by_overlap = measure == "overlap"
+            chance = kind.kind.overlap_chance if by_overlap else kind.kind.chance
+            gaps = find_gaps(kind.similar(measure), kind.shared, chance, false)
+            handicap = LESS_KIND * place + LESS_OVERLAP * by_overlap
+            of_view = [_Candidate(kind, measure, gaps.tree, gap, handicap) for gap in gaps.gaps]
+            views.append((kind, measure, gaps, of_view))
+    candidates = [one for *_, gaps in views for one in gaps if one.gap.cut.links >= FEW or one.gap.width >= WIDE]
+    cautious = [one for one in candidates if _is_cautious(one, len(false))]
+    candidates = _without_lumps(candidates, len(false))
+    best, most = _best(candidates)
+    others = 0 if best is None else _others(best, [view[2] for view in views])
+    doubt = "" if best is None else _doubt(best, most, others, len(false)) or _rivalled(best, candidates)
+    if best is not None and cautious and len(false) - best.gap.cut.links < STRANGERS:
+        best, most = _best(cautious)  # as unsure as the other, but it links fewer
+    looks = tuple(
+        _described(
+            kind,
+            measure,
+            tree,
+            max(gaps, key=lambda one: (one is best, one in candidates, one.worth(most)), default=None),
+        )
+        for kind, measure, tree, gaps in views
+    )
+    if best is None:
+        return looks, _without_gap(counts, false, units)
+    threshold = rounded(max(best.gap.threshold, LEAST))
+    return looks, _outlook("gap", best.counts, best.measure, threshold, units, best.gap, doubt)
+
+
+def _best(candidates: Sequence[_Candidate]) -> tuple[_Candidate | None, float]:
+    """Return the gap of the highest worth, and the pairs of relatives that it is judged by."""
+    clearest = max((one.gap.cut.expected for one in candidates), default=0.0)
+    most = max(
+        (one.gap.cut.right for one in candidates if one.gap.cut.expected >= clearest - UNCLEAR), default=0.0
+    )
+    return max(candidates, key=lambda one: one.worth(most), default=None), most
+
+
+def _is_cautious(one: _Candidate, documents: int) -> bool:
+    """Whether a gap leaves enough strangers to show their distribution, and no group that may be a subject."""
+    cut = one.gap.cut
+    few = documents - cut.links < STRANGERS or cut.largest > largest_usual(documents)
+    return not few and one.gap.width >= NARROW
+
+
+def _without_lumps(candidates: list[_Candidate], documents: int) -> list[_Candidate]:
+    """Return the gaps between groups that are no subjects and no languages, if there are others."""
+    every = documents * (documents - 1) / 2
+    modest = [one for one in candidates if one.gap.cut.pairs <= TOO_MANY * every]
+    wide = [one for one in modest if one.gap.width >= NARROW]
+    usual = [one for one in wide if one.gap.cut.largest <= largest_usual(documents)]
+    clear = any(one.gap.cut.expected >= SURE and one.gap.width >= WIDE for one in usual)
+    return usual if clear else wide or modest or candidates
+
+
+def _others(best: _Candidate, every: Sequence[Gaps]) -> int:
+    """Return the most pairs that some runs and measure find above strangers, and the best gap does not."""
+    of_each, most = groups_at(best.tree, best.gap.threshold), 0
+    for one in every:
+        theirs = groups_at(one.tree, one.precise)
+        _, both = np.unique(np.stack((of_each, theirs)), axis=1, return_inverse=True)
+        most = max(most, pairs_in(theirs) - pairs_in(both))
+    return most
+
+
+def _doubt(best: _Candidate, most: float, others: int, documents: int) -> str:
+    """Return the reason why a gap is not sure, or ""."""
+    gap, cut, expected = best.gap, best.gap.cut, best.expected(most)
+    if cut.links < FEW:
+        return f"Only {counted(cut.pairs, 'pair')} of relatives: too few to show how alike relatives are."
+    if documents - cut.links < STRANGERS:
+        return (
+            f"Only {counted(documents - cut.links, 'text')} that differ: too few to show how alike strangers are."
+        )
+    if cut.largest > largest_usual(documents):
+        return (
+            f"One group has {cut.largest:,} of {counted(documents, 'document')}: it may be a subject or a form, "
+            "and not versions of one text."
+        )
+    if gap.width < NARROW:
+        return f"The gap is narrow, from {similarity(gap.low, 2)} to {similarity(gap.high, 2)}."
+    if expected < SURE:
+        return f"The two sides overlap: the expected F1 is {similarity(expected, 2)}."
+    if best.expected(cut.right + others) < SURE:
+        return f"Other runs find {counted(others, 'pair')} that these do not."
+    return ""
+
+
+def _rivalled(best: _Candidate, candidates: Sequence[_Candidate]) -> str:
+    """Return the doubt that another gap, as wide and as clear as a wide one, links fewer pairs; "" without it."""
+    cut, width = best.gap.cut, best.gap.width
+    clear = [one.gap for one in candidates if one.gap.cut.expected >= cut.expected - UNCLEAR]
+    most = max((cut.pairs - gap.cut.pairs for gap in clear if gap.width >= width), default=0)
+    if width < WIDE or most <= MANY_FEWER * cut.pairs:
+        return ""
+    return f"Another gap is as clear, and links {counted(most, 'pair')} fewer."
+
+
+def rounded(threshold: float) -> float:
+    """Return a threshold with two decimals.
+
+    >>> rounded(0.4273), rounded(0.9951)
+    (0.43, 0.99)
+    """
+    return min(round(threshold, 2), 0.99)
+
+
+def _without_gap(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> Outlook:
+    """Return the cautious choice: a high threshold, above all strangers in one template."""
+    unit, length, threshold = NO_GAP
+    chosen = next(one for one in counts if (one.kind.unit, one.kind.length) == (unit, length))
+    similar = chosen.similar("resemblance")
+    outcome, n, links = "no near copies", len(similar), spanning_tree(similar).similarity
+    if false.any():
+        outcome, threshold = "template", max(threshold, rounded((1 + float(similar[false].max())) / 2))
+    elif n >= FAMILY and links[-1] >= ALIKE and (similar >= ALIKE).sum() > MOST_TOGETHER * n * (n - 1):
+        outcome, threshold = "one family", min(threshold, int(links[-1] * 100) / 100)
+    elif n and similar.max() >= ALIKE:
+        outcome = "no gap"
+    return _outlook(outcome, chosen, "resemblance", threshold, units, None, DOUBTS[outcome])
+
+
+def _outlook(
+    outcome: str,
+    counts: SharedCounts,
+    measure: str,
+    threshold: float,
+    units: Int64s,
+    gap: Gap | None,
+    doubt: str,
+) -> Outlook:
+    similar = counts.similar(measure)
+    tree = spanning_tree(similar)
+    chained = pairs_in(groups_at(tree, threshold))
+    principal = pairs_in(_principal(similar, threshold, units))
+    safe = outcome == "one family" or (gap is not None and gap.cut.false < CHAINS * gap.cut.links)
+    groups = "components" if safe and principal < SAME_GROUPS * chained else "principal"
+    return Outlook(outcome, counts, measure, threshold, groups, similar, tree, gap, doubt, chained, principal)
+
+
+def pairs_in(of_each: Int64s) -> int:
+    """Return the number of pairs within the groups, from the group of each document.
+
+    >>> pairs_in(np.array([0, 0, 0, 3]))
+    3
+    """
+    _, often = np.unique(of_each, return_counts=True)
+    return int((often * (often - 1) // 2).sum())
+
+
+def _principal(similar: Floats, threshold: float, units: Int64s) -> Int64s:
+    """Return the groups in which each member is similar to the representative, the longest documents first."""
+    leader = np.full(len(similar), -1, np.int64)
+    for k in np.argsort(-units, kind="stable").tolist():
+        if leader[k] < 0:
+            leader[(leader < 0) & (similar[k] >= threshold)] = k
+            leader[k] = k
+    return leader
+
+
+def _described(kind: SharedCounts, measure: str, gaps: Gaps, candidate: _Candidate | None) -> Look:
+    unit, length, similar = kind.kind.unit, kind.kind.length, kind.similar(measure)
+    a, b = np.triu_indices(len(similar), 1)
+    values = similar[a, b].astype(np.float64)
+    if candidate is None:
+        median, high = _quantile(values, 0.5), _quantile(values, 0.99)
+        return Look(unit, length, measure, None, 0.0, 0.0, 0.0, False, 0, 0, median, high, 0.0, 0.0)
+    gap = candidate.gap
+    of_each = groups_at(gaps.tree, gap.threshold)
+    within = of_each[a] == of_each[b]
+    few = gap.cut.links < FEW
+    _, often = np.unique(of_each, return_counts=True)
+    return Look(
+        unit=unit,
+        length=length,
+        measure=measure,
+        threshold=rounded(max(gap.threshold, LEAST)),
+        low=gap.low,
+        high=gap.high,
+        expected_f1=0.0 if few else gap.cut.expected,
+        clear=gap.cut.expected >= SURE and not few,
+        pairs=int(within.sum()),
+        groups=int((often > 1).sum()),
+        strangers_median=_quantile(values[~within], 0.5),
+        strangers_high=_quantile(values[~within], 0.99),
+        relatives_low=_quantile(values[within], 0.05),
+        relatives_median=_quantile(values[within], 0.5),
+    )
+
+
+def _quantile(values: Floats, share: float) -> float:
+    """Return the value that the share of the values does not exceed, or does not fall short of; 0 without any.
+
+    >>> _quantile(np.array([0.1, 0.2, 0.9]), 0.05), _quantile(np.array([0.1, 0.2, 0.9]), 0.99)
+    (0.1, 0.9)
+    """
+    return float(np.quantile(values, share, method="lower" if share < 0.5 else "higher")) if len(values) else 0.0

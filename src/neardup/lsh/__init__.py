@@ -1,1 +1,0 @@
-"""Locality-sensitive hashing: bands and the pairs they find, an index of signatures, Hamming distances."""

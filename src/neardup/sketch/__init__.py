@@ -1,1 +1,0 @@
-"""Sketches of documents: MinHash, SimHash, samples, and the provenance of signatures."""

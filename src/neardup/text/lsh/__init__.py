@@ -1,0 +1,1 @@
+"""Locality-sensitive hashing: bands of signatures, and tables of fingerprints."""

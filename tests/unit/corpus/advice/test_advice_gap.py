@@ -1,0 +1,306 @@
+"""The gap between relatives and strangers, templates, and the recommended command, against naive counts."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+import neardup as nd
+from neardup.corpus.advice import effects, outlook, sample
+from neardup.corpus.advice.sample import KINDS, counts_of
+from neardup.corpus.advice.traits import EACH, find_templates, passages
+from neardup.errors import LimitError
+from neardup.settings import Settings
+from neardup.text import keys
+from support import made_advice_sets as made
+from support.messages import has_parts
+from support.reference_advice import as_texts, shared_shingles
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.unit}-{kind.length}")
+def test_the_shingles_of_all_pairs_are_counted(kind: sample.RunKind) -> None:
+    texts = [
+        *made.forms(1, 5, 8, 2)[0],
+        *made.threads(2, 4)[0],
+        "a",
+        "",
+        "a b",
+        "same words here",
+        "same words here",
+    ]
+    counts = counts_of(as_texts(texts), kind, Settings())
+    shared, sizes = shared_shingles(texts, kind.unit, kind.length)
+    assert counts.sizes.tolist() == sizes
+    for (a, b), count in shared.items():
+        assert counts.shared[a, b] == counts.shared[b, a] == count
+    assert not counts.shared.diagonal().any()
+    for a, b in combinations(range(len(texts)), 2):
+        together = sizes[a] + sizes[b] - shared[a, b]
+        assert counts.similar("resemblance")[a, b] == pytest.approx(shared[a, b] / max(together, 1))
+        assert counts.similar("overlap")[a, b] == pytest.approx(shared[a, b] / max(min(sizes[a], sizes[b]), 1))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The command, on labelled sets
+
+SETS: dict[str, Callable[[], made.Labelled]] = {
+    "scans": lambda: made.scans(51, 0.12, 12),
+    "acts": lambda: made.revisions(52, 12, 9, 0.35),
+    "threads": lambda: made.threads(53, 12),
+    "excerpts": lambda: made.excerpts(54, 12),
+    "titles": lambda: made.titles(55, 60),
+    "strangers": lambda: made.strangers(56, 20),
+    "forms": lambda: made.forms(57, 24, 24, 5, resent=6),
+    "spaceless": lambda: made.without_spaces(made.revisions(58, 8, 5, 0.1)),
+}
+
+
+def pairs_of(group: list[Any]) -> set[tuple[int, int]]:
+    return {(a, b) for a, b in combinations(range(len(group)), 2) if group[a] == group[b]}
+
+
+def found_by(advice: nd.Advice, texts: list[str]) -> set[tuple[int, int]]:
+    group: list[Any] = list(range(len(texts)))
+    for row in nd.find(texts, **advice.recommended.settings).groups.select(["id", "group"]).to_pylist():
+        group[row["id"]] = f"group {row['group']}"
+    return pairs_of(group)
+
+
+@pytest.mark.part(3)
+@pytest.mark.parametrize("name", SETS)
+def test_the_recommended_command_finds_the_relatives(name: str) -> None:
+    texts, families = SETS[name]()
+    advice = nd.advise(texts)
+    found, truth = found_by(advice, texts), pairs_of(families)
+    right = len(found & truth)
+    assert right >= 0.95 * len(found)
+    assert 2 * right >= 0.95 * (len(found) + len(truth))
+    assert advice.seen.outcome == ("no near copies" if name == "strangers" else "gap")
+    traits = {trait.name for trait in advice.seen.traits}
+    expected = {
+        "scans": {"noise"},
+        "acts": {"revisions"},
+        "threads": {"quotes"},
+        "excerpts": {"excerpts"},
+        "titles": {"short texts"},
+        "forms": {"template"},
+    }
+    assert traits >= expected.get(name, set())
+    assert ("template" in traits) == (name == "forms")
+    assert ("noise" in traits) == (name == "scans")
+
+
+def test_sixty_contents_in_one_template_are_not_removed() -> None:
+    texts, _ = made.forms(16, 60, 40, 2)
+    assert nd.find(texts).run.counts.removed > 50  # a run with the defaults
+    advice = nd.advise(texts)
+    (trait,) = [trait for trait in advice.seen.traits if trait.name == "template"]
+    assert trait.share == 1
+    assert trait in advice.traps
+    assert trait.text.startswith("One template, many contents: 60 documents in 1 template")
+    assert advice.seen.outcome == "template"
+    assert found_by(advice, texts) == set()
+    said = " ".join(str(advice).split())
+    assert "One template" in said
+    assert has_parts(said, "--ignore-common 0.3:", "not count")
+    assert " --ignore-common 0.3 " in advice.recommended.command
+
+
+def test_without_a_share_below_the_template_the_threshold_is_above_strangers() -> None:
+    texts, _ = made.forms(16, 8, 40, 2)
+    advice = nd.advise(texts)
+    assert advice.seen.outcome == "template"
+    assert advice.recommended.settings["ignore_common"] == 0
+    assert found_by(advice, texts) == set()
+    assert any("in one template" in reason for reason in advice.recommended.reasons)
+
+
+def crowd(documents: int, words: int) -> list[str]:
+    """Return documents that differ in a few words each."""
+    text = [f"word{k * k % 997}" for k in range(words)]
+    texts = []
+    for n in range(documents):
+        changed = list(text)
+        changed[7 * n % words] = f"change{n}"
+        texts.append(" ".join(changed))
+    return texts
+
+
+def test_documents_of_one_family_are_called_one() -> None:
+    texts = crowd(30, 200)
+    advice = nd.advise(texts)
+    assert advice.seen.outcome == "one family"
+    assert "one family" in str(advice)
+    assert any("one family" in reason for reason in advice.recommended.reasons)
+    assert len(found_by(advice, texts)) == 30 * 29 // 2
+    assert nd.advise(texts[:3]).seen.outcome == "no gap"
+    assert (
+        nd.advise([*texts, *(f"a stranger {n} " + f"with text {n} " * n for n in range(40))]).seen.outcome == "gap"
+    )
+
+
+def test_other_shingles_are_tried_on_a_part_of_a_crowd(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = crowd(30, 200)
+    pairs = 10 * 9 // 2
+    monkeypatch.setattr(effects, "COMPARED_BYTES", 2 * pairs * len(texts[0]))
+    advice = nd.advise(texts)
+    assert 8 <= advice.shingles[0].documents <= 11
+    assert "on the first" in str(advice)
+    assert advice.thresholds[0].pairs == 30 * 29 // 2
+    assert advice.sample.documents == 30
+
+
+@pytest.mark.parametrize("name", ["acts", "threads", "scans"])
+def test_versions_of_one_text_are_not_a_template(name: str) -> None:
+    texts, _ = SETS[name]()
+    counts = counts_of(as_texts(texts), KINDS[0], Settings())
+    found = find_templates(texts, counts)
+    assert (found.documents, found.families, int(found.false.sum())) == (0, 0, 0)
+
+
+def test_contents_resent_in_a_template_are_not_strangers() -> None:
+    texts, families = made.forms(17, 14, 24, 5, resent=2)
+    found = find_templates(texts, counts_of(as_texts(texts), KINDS[0], Settings()))
+    assert (found.documents, found.families) == (16, 1)
+    for a, b in combinations(range(16), 2):
+        assert found.false[a, b] == found.false[b, a] == (families[a] != families[b])
+
+
+def test_without_a_gap_the_command_is_cautious() -> None:
+    drawn = made.Language(3)
+    words = drawn.words[:400]
+    texts = [" ".join(words[k * 6 : k * 6 + 120]) for k in range(46)]  # each shares .9 with the next
+    advice = nd.advise(texts)
+    settings = advice.recommended.settings
+    assert advice.seen.outcome == "no gap"
+    assert (settings["unit"], settings["length"], settings["threshold"]) == outlook.NO_GAP
+    assert settings["groups"] == "principal"
+    assert "no gap" in str(advice)
+
+
+def test_without_near_copies_the_settings_stay() -> None:
+    advice = nd.advise(made.strangers(59, 12)[0], threshold=0.65, length=4)
+    settings = advice.recommended.settings
+    assert (settings["threshold"], settings["length"], settings["unit"]) == (0.65, 4, "word")
+    assert "No near copies" in " ".join(str(advice).split())
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["a"], ["a", "a"], ["", "!", "."], ["one two", "one three"]])
+def test_few_documents_are_no_problem(texts: list[str]) -> None:
+    advice = nd.advise([*texts, "x"])
+    assert advice.seen.outcome in ("no near copies", "no gap")
+    assert "neardup dedup" in str(advice)
+
+
+def test_the_settings_of_the_command_are_told_with_reasons() -> None:
+    advice = nd.advise(SETS["acts"]()[0])
+    words = shlex.split(advice.recommended.command)
+    settings = advice.recommended.settings
+    for name in ("unit", "length", "measure", "threshold", "groups", "method"):
+        assert words[words.index(f"--{name}") + 1] == str(settings[name])
+    reasons = " ".join(advice.recommended.reasons)
+    assert set(re.findall(r"--([a-z]+)", reasons)) >= {
+        "unit",
+        "length",
+        "measure",
+        "threshold",
+        "groups",
+        "method",
+    }
+    assert settings["groups"] == "components"
+    assert json.loads(json.dumps(advice.as_dict()))["recommended"]["settings"] == settings
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The pairs around the line
+
+
+def test_five_pairs_on_either_side_are_the_closest() -> None:
+    texts, _ = SETS["titles"]()
+    advice = nd.advise(texts)
+    line = advice.around
+    counts = shared_shingles(texts, line.unit, line.length)
+    sizes, by_overlap = counts[1], line.measure == "overlap"
+    values = {
+        (str(a), str(b)): count / (min(sizes[a], sizes[b]) if by_overlap else sizes[a] + sizes[b] - count)
+        for (a, b), count in counts[0].items()
+    }
+    above = sorted(value for value in values.values() if value >= line.threshold)
+    below = sorted((value for value in values.values() if 0 < value < line.threshold), reverse=True)
+    assert len(line.above) == len(line.below) == EACH
+    assert min(pair.value for pair in line.above) == pytest.approx(above[0], abs=1e-6)
+    assert max(pair.value for pair in line.below) == pytest.approx(below[0], abs=1e-6)
+    for pair in (*line.above, *line.below):
+        assert pair.value == pytest.approx(values[pair.id_a, pair.id_b], abs=1e-6)
+        assert pair.only_a in texts[int(pair.id_a)]
+        assert pair.only_a != pair.only_b
+    ends = [end for pair in line.above for end in (pair.id_a, pair.id_b)]
+    assert len(ends) == len(set(ends))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("same", "same", ("", "")),
+        ("", "new", ("", "new")),
+        ("a b c d e", "a b x y d e", ("c", "x y")),
+        ("a b c d e f g", "a X c d e f g h i j", ("", "h i j")),
+        ("w " * 5000, "w " * 4999 + "v", ("", "")),
+    ],
+)
+def test_passages_are_the_longest_difference(a: str, b: str, expected: tuple[str, str]) -> None:
+    assert passages(a, b) == expected
+
+
+def test_passages_are_cut() -> None:
+    only_a, only_b = passages("x" * 500, " ".join(f"word{k}" for k in range(40)))
+    assert max(len(only_a), len(only_b)) <= 95
+    assert only_a.endswith("…")
+    assert only_b.endswith("word11 …")
+
+
+def test_hostile_texts_reach_neither_terminal_nor_page() -> None:
+    texts = [text + " \x1b[2J<b>" for text in SETS["titles"]()[0][:40]]
+    advice = nd.advise(texts)
+    assert all(line.isprintable() for line in str(advice).splitlines())
+    assert "<b>" not in advice._repr_html_()
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Bounds
+
+
+def test_a_large_sample_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, families = made.mixture(made.revisions(61, 20, 4, 0.1), made.strangers(62, 60))
+    monkeypatch.setattr(sample, "MOST_LOOKED_AT", 50)
+    advice = nd.advise(texts)
+    assert 30 <= advice.seen.documents <= 50
+    assert "of the sample" in " ".join(str(advice).split())
+    found, truth = found_by(advice, texts), pairs_of(families)
+    assert len(found & truth) >= 0.9 * max(len(found), len(truth))
+    monkeypatch.setattr(sample, "MOST_BYTES_LOOKED_AT", 20_000)
+    assert nd.advise(texts).seen.bytes <= 20_000
+
+
+def test_a_slow_comparison_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from neardup.corpus.advice import traits
+
+    def late(*_: object, **__: object) -> None:
+        raise LimitError("too long", "", "")
+
+    monkeypatch.setattr(traits, "compare", late)
+    assert nd.advise(SETS["titles"]()[0]).seen.common is None
+
+
+def test_the_advice_does_not_depend_on_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, _ = SETS["threads"]()
+    first = nd.advise(texts).as_dict()
+    monkeypatch.setattr(keys, "process_key", lambda: keys.key_of(bytes(range(32))))
+    monkeypatch.setattr(sample, "process_key", lambda: keys.key_of(bytes(range(32))))
+    assert nd.advise(texts).as_dict() == first

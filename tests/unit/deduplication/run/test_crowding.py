@@ -1,0 +1,127 @@
+"""How many documents of a sample resemble each other, and what a run with them takes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from neardup.deduplication.run.predict import (
+    A_MET_PAIR,
+    A_SHINGLE,
+    CROWD,
+    LISTED,
+    PAIR_MEMORY,
+    Crowding,
+    RunCost,
+    crowding_of,
+    predict,
+)
+from neardup.io.readers import choose_columns, open_files
+from neardup.settings import GroupSettings, SearchSettings, Settings
+from neardup.text.sketch.documents import ShingleSets
+
+DOCUMENTS = 3000
+
+
+def sets(*members: range) -> ShingleSets:
+    hashes = np.concatenate([np.array(one, np.uint64) for one in members])
+    return ShingleSets(hashes, np.cumsum([0, *(len(one) for one in members)]))
+
+
+def asked(settings: Settings) -> tuple[SearchSettings, GroupSettings]:
+    return settings.search, settings.grouping
+
+
+def test_time_and_memory_follow_from_shingles_and_pairs() -> None:
+    made = Crowding(documents=10, shingles=1_000_000, pairs=200_000)
+    assert made.seconds == pytest.approx(1_000_000 * A_SHINGLE + 200_000 * A_MET_PAIR)
+    assert made.memory == 200_000 * PAIR_MEMORY
+    assert Crowding().seconds == Crowding().memory == 0
+
+
+def test_a_crowd_below_the_threshold_has_shingles_and_no_pairs() -> None:
+    """Four sets of 20 share 12 of 28: resemblance .43, of a threshold of .8; four others share nothing."""
+    alike = [[*range(12), *range(100 * k, 100 * k + 8)] for k in range(1, 5)]
+    apart = [range(10_000 * k, 10_000 * k + 10) for k in range(1, 5)]
+    made = crowding_of(sets(*alike, *apart), 80_000, *asked(Settings.of(threshold=0.8)))
+    assert made == Crowding(documents=40_000, shingles=800_000, pairs=0)
+    assert crowding_of(sets(*alike, *apart), 80_000, *asked(Settings.of(threshold=0.9))) == Crowding()
+
+
+def test_pairs_are_those_that_a_run_lists() -> None:
+    """Five equal sets: each document meets four fifths of all; the diagonal is not counted."""
+    sample = sets(*[range(10)] * 5)
+    few, many = CROWD + 200, 100 * CROWD  # 960 partners each, and 80,000
+    needed, every = Settings.of(), Settings.of(pairs="all")
+    assert crowding_of(sample, few, *asked(every)) == Crowding()  # 960 do not make a crowd
+    assert crowding_of(sample, many, *asked(needed)) == Crowding(many, 10 * many, many)
+    assert crowding_of(sample, many, *asked(every)).pairs == many * 80_000 / 2
+    # of 30 documents, two meet: 400 partners each in a crowd of 12,000 documents that are alike
+    base = list(range(40))
+    members = [[*base[:30], *range(1000 * k, 1000 * k + 10)] for k in range(1, 31)]
+    members[1] = [*members[0][:-1], 9_999]
+    made = crowding_of(sets(*members), 12_000, *asked(Settings.of(threshold=0.9)))
+    assert (made.documents, made.pairs) == (12_000, 2 * 400 * LISTED)
+
+
+def test_a_small_family_is_no_crowd() -> None:
+    """Two of the sample are alike: that may be chance, however many documents there are."""
+    sample = sets(range(10), range(10), *(range(100 * k, 100 * k + 10) for k in range(1, 9)))
+    assert crowding_of(sample, 10**9, *asked(Settings.of())) == Crowding()
+
+
+def words(draw: random.Random, count: int) -> list[str]:
+    return [f"{draw.randrange(16**6):06x}" for _ in range(count)]
+
+
+def letters(draw: random.Random) -> list[str]:
+    template, made = words(draw, 60), []
+    for _ in range(DOCUMENTS):
+        letter = list(template)
+        for place in draw.sample(range(60), 2):
+            letter[place] = words(draw, 1)[0]
+        made.append(" ".join(letter))
+    return made
+
+
+def predicted(path: Path, texts: list[str]) -> tuple[RunCost, float]:
+    """The prediction, and what the crowds add to its time."""
+    pq.write_table(pa.table({"text": texts}), path)
+    documents = open_files([str(path)])
+    made = predict(documents, choose_columns(documents, None, None), Settings.of(threshold=0.7), None)
+    return made, made.crowds.seconds
+
+
+def test_letters_take_longer_than_unrelated_texts(tmp_path: Path) -> None:
+    """3,000 letters took about .9 s of processor time more, at the rate of those of benchmarks/crowds.py."""
+    draw = random.Random(7)
+    alike, added = predicted(tmp_path / "letters.parquet", letters(draw))
+    apart, nothing = predicted(tmp_path / "apart.parquet", [" ".join(words(draw, 60)) for _ in range(DOCUMENTS)])
+    assert 0.3 < added < 2.7
+    assert nothing == 0
+    assert alike.crowds.documents == pytest.approx(DOCUMENTS, rel=0.05)
+    assert "resemble each other" in alike.in_words
+    assert "resemble" not in apart.in_words
+    assert alike.memory - apart.memory == pytest.approx(alike.crowds.memory, rel=0.2)
+
+
+def test_exact_copies_are_no_crowd(tmp_path: Path) -> None:
+    """They fold into one document before any search."""
+    made, added = predicted(tmp_path / "copies.parquet", words(random.Random(1), 1) * DOCUMENTS)
+    assert added == 0
+    assert made.crowds == Crowding()
+
+
+def test_a_sample_of_plain_pages_is_read_before_the_pass_has_ended(tmp_path: Path) -> None:
+    """The chunks of the sample end within the first file, so the files of chunks are not known yet."""
+    draw, path = random.Random(3), tmp_path / "plain.parquet"
+    texts = [" ".join(words(draw, 60)) for _ in range(20_000)] * 8
+    table = pa.table({"id": range(len(texts)), "text": texts})
+    pq.write_table(table, path, row_group_size=len(texts), use_dictionary=False, compression="none")
+    documents = open_files([str(path)])
+    assert predict(documents, choose_columns(documents, None, None), Settings.of(), None).documents == len(texts)

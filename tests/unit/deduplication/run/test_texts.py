@@ -1,0 +1,156 @@
+"""The texts of a stored result: those of the run, read from start to end and one by one."""
+
+import json
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import neardup as nd
+from neardup.deduplication.run.texts import FIELD_WIDTH, StoredTexts
+from neardup.errors import InputError, NeardupError
+from neardup.io.writers import folder
+from neardup.tables import TEXTS as TEXTS_SCHEMA
+from neardup.tables import column
+
+TEXTS = [f"the moon is red over the hills {n // 2} and the mill stands by the river {n % 2}" for n in range(40)]
+
+
+def write(folder: Path, form: str) -> Path:
+    rows = pa.table({"text": TEXTS, "other": list(range(len(TEXTS)))})
+    path = folder / f"texts.{form}"
+    if form == "jsonl":
+        path.write_text("".join(json.dumps({"text": text}) + "\n\n" for text in TEXTS), encoding="utf-8")
+    elif form == "csv":
+        pa_csv.write_csv(rows, path)
+    elif form == "parquet":
+        pq.write_table(rows, path, row_group_size=7)
+    else:
+        path.mkdir()
+        for number, text in enumerate(TEXTS):
+            (path / f"{number:02}.txt").write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.part(2)
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "txt"])
+def test_the_stored_texts_are_those_of_the_run(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder, "_GROUP_BYTES", 500)  # several row groups
+    run = nd.find(write(tmp_path, form), threshold=0.5)
+    run.save(tmp_path / "result")
+    found = nd.load(tmp_path / "result")
+    assert run.texts is not None
+    assert found.texts is not None
+    rows = column(found.ranks, "row")
+    expected = dict(run.texts.each(rows))
+    assert len(expected) == len(TEXTS)
+    single = [found.look(id).text.encode() for id in found.ranks["id"].to_pylist()]
+    assert single == list(expected.values())
+    assert dict(found.texts.each(rows)) == expected
+    for some in (rows[::3], rows[5:6], rows[:0]):
+        assert dict(found.texts.each(some)) == {row: expected[row] for row in some.tolist()}
+    assert list(found.texts.to_store(rows)) == list(run.texts.to_store(rows))
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_other_values_are_stored_with_the_text(tmp_path: Path, form: str) -> None:
+    rows = [{"id": f"d{i}", "text": text, "from": f"ann {i}", "day": i} for i, text in enumerate(TEXTS)]
+    path = tmp_path / f"mails.{form}"
+    if form == "jsonl":
+        lines = [json.dumps({**row, "list": [1], "none": None, "record": {"a": 1}}) for row in rows]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    elif form == "csv":
+        pa_csv.write_csv(pa.Table.from_pylist(rows), path)
+    else:
+        dates = pa.array([date(2026, 1, 1)] * len(rows))
+        table = pa.Table.from_pylist(rows).append_column("list", pa.array([[1]] * len(rows)))
+        pq.write_table(table.append_column("date", dates), path)
+    run = nd.find(path, text="text", id="id", threshold=0.5)
+    run.save(tmp_path / "result")
+    texts = nd.load(tmp_path / "result").texts
+    assert texts is not None
+    for row in (0, 17, 39):
+        expected = {"from": f"ann {row}", "day": str(row)} | ({"date": "2026-01-01"} if form == "parquet" else {})
+        assert texts.fields(row) == expected
+        assert run.texts is not None
+        assert run.texts.fields(row) == expected
+
+
+def test_long_values_are_cut_and_a_damaged_column_costs_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table({"text": TEXTS, "note": [f"note {n} " * 100 for n in range(len(TEXTS))]})
+    pq.write_table(table, path, use_dictionary=False, write_page_checksum=True)
+    nd.find(path, text="text", threshold=0.5).save(tmp_path / "whole")
+    whole = nd.load(tmp_path / "whole").texts
+    assert whole is not None
+    assert len(whole.fields(0)["note"]) == FIELD_WIDTH
+    data = bytearray(path.read_bytes())
+    at = pq.read_metadata(path).row_group(0).column(1)
+    data[at.data_page_offset + at.total_compressed_size // 2] ^= 0xFF
+    path.write_bytes(data)
+    nd.find(path, text="text", threshold=0.5).save(tmp_path / "damaged")
+    damaged = nd.load(tmp_path / "damaged").texts
+    assert damaged is not None
+    rows = np.arange(len(TEXTS))
+    assert list(damaged.each(rows)) == list(whole.each(rows))
+    assert damaged.fields(0) == {}
+
+
+def stored(folder: Path, table: pa.Table) -> StoredTexts:
+    """The texts in a folder, in row groups of four."""
+    pq.write_table(table, folder / "texts.parquet", row_group_size=4)
+    return StoredTexts(folder, np.arange(table.num_rows), lambda row: ("", row))
+
+
+def of_rows(rows: Sequence[int]) -> pa.Table:
+    texts = [f"text {row}".encode() for row in rows]
+    return pa.table([rows, texts, [f'{{"n":"{row}"}}' for row in rows]], schema=TEXTS_SCHEMA)
+
+
+def test_texts_that_are_brought_are_those_that_are_looked_at(tmp_path: Path) -> None:
+    texts, again = (stored(tmp_path, of_rows(range(12))) for _ in range(2))
+    assert texts.bring(np.array([1, 5, 6, 11]))
+    for row in (1, 5, 6, 11, 3):  # the last one was not brought
+        assert texts.look(row, row) == again.look(row, row)
+        assert texts.fields(row) == {"n": str(row)}
+    assert not texts.bring(np.empty(0, np.int64))
+
+
+def require_text(texts: StoredTexts, row: int) -> None:
+    """A stored row has the text that ``of_rows`` gave it."""
+    looked = texts.look(row, row)
+    assert looked is not None
+    assert looked.text == f"text {row}"
+
+
+def test_rows_that_were_swapped_are_not_brought_under_the_wrong_document(tmp_path: Path) -> None:
+    texts = stored(tmp_path, of_rows([0, 2, 1, 3, 4, 5, 6, 7]))
+    assert texts.bring(np.arange(8))
+    for row in (0, 3, 4, 5, 6, 7):
+        require_text(texts, row)
+    for row in (1, 2):
+        with pytest.raises(InputError, match="of other documents"):
+            texts.look(row, row)
+    assert not texts.bring(np.array([1, 2]))
+
+
+def test_a_part_that_cannot_be_read_costs_only_its_own_texts(tmp_path: Path) -> None:
+    stored(tmp_path, of_rows(range(12)))
+    path = tmp_path / "texts.parquet"
+    part = pq.read_metadata(path).row_group(1).column(1)
+    data, begin = bytearray(path.read_bytes()), part.dictionary_page_offset or part.data_page_offset
+    data[begin : begin + part.total_compressed_size] = b"\xff" * part.total_compressed_size
+    path.write_bytes(data)
+    texts = StoredTexts(tmp_path, np.arange(12), lambda row: ("", row))
+    assert texts.bring(np.arange(12))
+    for row in (0, 3, 8, 11):
+        require_text(texts, row)
+    for row in (4, 7):
+        with pytest.raises(NeardupError, match="rows 4 to 7"):
+            texts.look(row, row)
+    assert not texts.bring(np.array([4, 7]))

@@ -1,0 +1,94 @@
+"""Estimates from matching slots: the Wilson interval against its definition and published numbers."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.text.sketch.families import ShingleFamily
+from neardup.text.sketch.minhash import MinHash
+from neardup.text.sketch.provenance import Estimate, estimate
+from neardup.text.sketch.samples import SampledShingles
+
+Z = 1.959963984540054  # 97.5 % of a standard normal variable lie below
+
+
+@given(st.integers(1, 4096), st.data())
+def test_wilson_interval(slots: int, data: st.DataObject) -> None:
+    """Its ends are the p at which the observed share is z standard errors of p away (Wilson 1927)."""
+    matches = data.draw(st.integers(0, slots))
+    found = estimate(matches, slots)
+    share = matches / slots
+    assert found.value == share
+    assert 0 <= found.low <= share + 1e-15
+    assert share <= found.high + 1e-15
+    assert found.high <= 1
+    for end in (found.low, found.high):
+        assert (share - end) ** 2 == pytest.approx(Z * Z * end * (1 - end) / slots, abs=1e-12)
+    assert found.low > 0 or matches == 0
+    assert found.high > share or matches == slots
+    assert found.low < share or matches == 0
+
+
+def test_the_interval_holds_the_estimate_itself() -> None:
+    for slots in range(1, 300):
+        assert estimate(slots, slots).high == 1
+        assert estimate(0, slots).low == 0
+
+
+def test_published_numbers() -> None:
+    assert (round(estimate(138, 200).low, 2), round(estimate(138, 200).high, 2)) == (0.62, 0.75)
+    half = estimate(100, 200)
+    assert half.low == pytest.approx(0.5 - 0.069, abs=0.001)
+    assert half.high == pytest.approx(0.5 + 0.069, abs=0.001)
+    # of no matches the interval is [0, z² / (n + z²)]
+    assert (estimate(0, 10).low, round(estimate(0, 10).high, 4)) == (0, 0.2775)
+
+
+@pytest.mark.parametrize("slots", [128, 200])
+@pytest.mark.parametrize("similarity", [0.1, 0.5, 0.8])
+def test_the_interval_covers_about_95_percent(slots: int, similarity: float) -> None:
+    """The exact coverage, summed over the binomial distribution of the matching slots."""
+    covered = 0.0
+    for matches in range(slots + 1):
+        found = estimate(matches, slots)
+        if found.low <= similarity <= found.high:
+            covered += comb(slots, matches) * similarity**matches * (1 - similarity) ** (slots - matches)
+    assert 0.925 < covered < 0.975
+
+
+def test_an_estimate_as_text() -> None:
+    assert str(estimate(138, 200)) == "0.690 (95 % interval 0.622–0.750, 200 slots)"
+    assert str(Estimate(0.5, 0.25, 0.75, 4)) == "0.500 (95 % interval 0.250–0.750, 4 slots)"
+
+
+def test_an_estimate_is_rounded_down_everywhere() -> None:
+    """As all similarities: one page does not show two values of one estimate."""
+    found = Estimate(0.2579, 0.1999, 0.9999, 128)
+    assert str(found) == "0.257 (95 % interval 0.199–0.999, 128 slots)"
+    assert "0.258" not in found._repr_html_()
+
+
+def test_an_estimate_is_read_as_a_number() -> None:
+    found = estimate(138, 200)
+    assert float(found) == 0.69
+    assert found < 0.7 < 0.71 > found >= 0.69 >= found > 0.5 <= found <= 1
+    assert estimate(1, 4) < estimate(1, 2) <= estimate(2, 4) <= np.float64(0.5)
+    assert min(estimate(3, 4), estimate(1, 4), estimate(2, 4)) == estimate(1, 4)
+    assert (f"{found:.2f}", f"{found:.1%}", f"{found}") == ("0.69", "69.0%", str(found))
+    assert np.array([found, estimate(1, 2)], float).tolist() == [0.69, 0.5]
+    assert estimate(1, 2) != estimate(2, 4)  # the intervals differ
+    with pytest.raises(TypeError):
+        assert found < "0.7"
+
+
+def test_only_a_family_with_slots_shows_how_far_its_estimates_vary() -> None:
+    def figures(family: ShingleFamily) -> int:
+        return family._repr_html_().count("<svg")
+
+    assert figures(SampledShingles()) == 0
+    assert figures(MinHash(slots=64)) == 1
