@@ -1,4 +1,4 @@
-"""Make the images: the comparison of two memos, the curve of a plan (README.md), the stages (ARCHITECTURE.md)."""
+"""Make the images: the comparison of two memos, the curve of a plan, the stages (ARCHITECTURE.md)."""
 
 from __future__ import annotations
 

@@ -24,7 +24,10 @@ LARGER = "the figures of a larger input, which is not in the repository"
 GOES_ON = "goes on with the collection of another block; tests/unit/collection calls the method"
 SERVED = "needs a service that runs; tests/unit/service/test_client.py starts one"
 NOT_RUN = {
-    "README.md": {"python3 -m venv .venv": "installs, and runs the suite that this is part of"},
+    "README.md": {
+        "python3 -m venv .venv": "installs from the clone; the workflow runs it",
+        "./scripts/test": "runs the suite that this is part of",
+    },
     "agents.md": {'pip install ".[mcp]"\nneardup mcp': "an agent starts it, as tests/surface/test_mcp.py does"},
     "collection-shards.md": {
         "neardup serve mail-0.neardup": "three servers at once; tests/surface/test_serve_shards.py runs them"

@@ -211,6 +211,7 @@ OWN: dict[str, Callable[[Path], None]] = {
     "thresholds.md": of_readme,
     "walkthrough.md": of_three_texts,
     "what-is-compared.md": of_choices,
+    "which-command.md": of_readme,
     "who-removes-whom.md": of_splits,
 }
 """By the name of a page, the function that writes the files of its reader into a folder."""

@@ -19,7 +19,7 @@ from support.made_files import docx_of
 from support.messages import has_parts
 from support.paths import GOLDEN, ROOT
 
-README = ROOT / "README.md"
+TUTORIAL = ROOT / "docs" / "tutorial" / "two-documents.md"
 A, B = GOLDEN / "memo_a.txt", GOLDEN / "memo_b.txt"
 TEXTS = (A.read_text(encoding="utf-8"), B.read_text(encoding="utf-8"))
 SENTENCES = ("The night is dark and the moon is red.", "The night is dark and the moon was pale.")
@@ -199,9 +199,9 @@ def test_a_megabyte_takes_seconds(run: Run, tmp_path: Path) -> None:
     assert time.process_time() - begin < 30  # 3 s on a quiet machine
 
 
-def test_the_readme_shows_what_is_printed(run: Run) -> None:
-    shown = README.read_text(encoding="utf-8").partition("`neardup compare` prints, among others:\n\n```\n")[2]
-    lines = [line for line in shown.partition("\n```")[0].splitlines()[1:] if line not in ("", "...")]
+def test_the_tutorial_shows_what_is_printed(run: Run) -> None:
+    shown = TUTORIAL.read_text(encoding="utf-8").partition("$ neardup compare old.txt new.txt\n")[2]
+    lines = [line for line in shown.partition("\n```")[0].splitlines() if line not in ("", "...")]
     assert len(lines) > 8
     printed = run("compare", A, B).out.splitlines()
     assert not [line for line in lines if line not in printed]
