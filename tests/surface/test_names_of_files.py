@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.io.names import ESCAPED, name_below, path_of, shown_name
+from neardup.io.place import ESCAPED, name_below, path_of, shown_name
 from support.command_line import BASE, NEAR, OTHER
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4

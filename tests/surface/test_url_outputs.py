@@ -88,7 +88,7 @@ def test_urls_are_refused_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_drive_and_a_name_with_a_colon_are_paths() -> None:
-    from neardup.io.names import require_local
+    from neardup.io.place import require_local
 
     for path in ("C:/data/out", "C:\\data\\out", "./s3:/x", "/data/s3:/x", "out:1", "-", "a/http:b"):
         require_local(path)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from neardup.io.names import ESCAPED
+from neardup.io.place import ESCAPED
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from neardup.cli.commands import COMMANDS, LOOK, Command
 from neardup.cli.config import config_parameters, configured
 from neardup.cli.messages import guarded
 from neardup.cli.option import FINGERPRINTS_AT_URL, OUTPUT_AT_URL, RESULT_AT_URL, TABLE_AT_URL, Option, filled
-from neardup.io.names import require_local, url_in
+from neardup.io.place import require_local, url_in
 
 if TYPE_CHECKING:
     from neardup.io.outputs import Mirror

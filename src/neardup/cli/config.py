@@ -148,9 +148,10 @@ def _read(path: Path) -> dict[str, Any] | None:
     """The options in a file; None for a ``pyproject.toml`` without any."""
     import tomllib
 
+    from neardup.io.files import beginning
+
     try:
-        with open(path, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        data = beginning(path, MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise _unusable(path, f"it has more than {MOST_BYTES:,} bytes")
         entries = tomllib.loads(data.decode("utf-8-sig"))

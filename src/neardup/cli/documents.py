@@ -23,8 +23,7 @@ from neardup.cli.output import WIDTH, unbroken
 from neardup.display import printable
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.io.contents import Content, differing
-from neardup.io.names import url_in
-from neardup.io.place import DatabaseURL, Place, is_url, place_of
+from neardup.io.place import DatabaseURL, Place, is_url, place_of, url_in
 from neardup.settings import as_compared
 
 if TYPE_CHECKING:

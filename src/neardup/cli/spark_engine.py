@@ -16,7 +16,7 @@ from neardup.cli.messages import DONE, REJECTED
 from neardup.cli.option import typed
 from neardup.cli.options.on_files import DecontaminateOptions, DedupOptions, GroupOptions
 from neardup.errors import InputError, OutputError, SettingError, install
-from neardup.io.names import without_secrets
+from neardup.io.place import without_secrets
 from neardup.settings import FIELDS
 from neardup.spark.job import OPTIONS
 

@@ -32,8 +32,7 @@ from neardup.collection.store import store_at
 from neardup.collection.view import View
 from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.inputs import Problem
-from neardup.io.names import require_local
-from neardup.io.place import DatabaseURL, Place, place_of
+from neardup.io.place import DatabaseURL, Place, place_of, require_local
 from neardup.runtime import Progress, Silent
 from neardup.settings import CollectionKeywords, as_compared
 from neardup.tables import Int64s

@@ -48,8 +48,6 @@ AHEAD = 100
 """Documents for whose candidates sizes and texts are read together."""
 _MOST_AHEAD, _SHINGLES_AHEAD = 1000, 1 << 23
 """The most candidates that are counted ahead, and the most of their shingles, 64 MB."""
-_FEW_BITS = 32
-"""A number of a document has at most this many bits."""
 
 
 @dataclass(frozen=True, init=False)

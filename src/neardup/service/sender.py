@@ -14,7 +14,7 @@ import msgspec
 
 from neardup import errors
 from neardup.display import counted, printable
-from neardup.io.names import without_password
+from neardup.io.place import without_password
 from neardup.runtime import Deadline
 from neardup.service.web.limits import usable_token
 

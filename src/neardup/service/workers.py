@@ -13,11 +13,9 @@ worker that wakes first accepts all that wait: of 64 connections opened together
 """
 
 import asyncio
-import mmap
 import os
 import pickle
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -33,6 +31,7 @@ from typing import Any, NoReturn
 
 from neardup.collection import Collection
 from neardup.errors import OutputError, SettingError
+from neardup.io.files import make_numbers, remove_folder, shared_numbers
 from neardup.io.outputs import scratch_folder
 from neardup.io.place import Place
 from neardup.runtime import Deadline
@@ -118,16 +117,10 @@ def require_workers(count: int) -> None:
         raise SettingError(f"--workers is {count}", "1 on Windows, where processes cannot inherit a socket")
 
 
-def shared_counts(folder: Path) -> "memoryview[int]":
-    """Return the number of open connections of each worker, int32, shared by all processes that call this."""
-    with (folder / _COUNTS).open("r+b") as file:
-        return memoryview(mmap.mmap(file.fileno(), 0)).cast("i")
-
-
 class EvenListener(socket.socket):
     """A listening socket of several workers, each of which accepts a connection only if no other one has fewer.
 
-    ``counts`` are those of ``shared_counts``, ``place`` is the number of this worker.
+    ``counts`` has the open connections of each worker, ``place`` is the number of this worker.
     """
 
     def __init__(self, descriptor: int, counts: "memoryview[int]", place: int) -> None:
@@ -187,8 +180,8 @@ class Supervisor:
         self._announced = self._stopping = False
         # the waiting requests, the threads, the thread that loads kernels, and some seconds to end the interpreter
         self._end = Deadline(None)
-        (part.folder / _COUNTS).write_bytes(bytes(4 * count))
-        self._connections = shared_counts(part.folder)
+        make_numbers(part.folder / _COUNTS, count)
+        self._connections = shared_numbers(part.folder / _COUNTS)
         self._patience = 2 * part.limits.stop_seconds + 5
 
     def run(self) -> bool:
@@ -283,7 +276,7 @@ class Supervisor:
     def _stop(self, number: int, _: FrameType | None) -> None:
         if self._stopping:
             self._kill()
-            shutil.rmtree(self._part.folder, ignore_errors=True)
+            remove_folder(self._part.folder)
             os._exit(128 + number)  # everything acknowledged is on the disk
         self._stopping, self._end = True, Deadline(self._patience)
         for process in self._running():
@@ -315,7 +308,7 @@ def main() -> None:
         monitoring.mistake(error, "")
         ended = False
     if alone.is_set():
-        shutil.rmtree(part.folder, ignore_errors=True)
+        remove_folder(part.folder)
     _leave(0 if ended else 1)
 
 
@@ -323,7 +316,7 @@ def _serve(part: WorkerSettings) -> bool:
     collection = Collection(part.path, readonly=part.readonly, wait=part.wait)
     if file_identity(part.path) != part.identity:
         raise OutputError("Another file has the name of the collection")
-    listening = EvenListener(part.listening, shared_counts(part.folder), part.number)
+    listening = EvenListener(part.listening, shared_numbers(part.folder / _COUNTS), part.number)
     return serve(collection, part.tokens, part.limits, listening, _accepting)
 
 

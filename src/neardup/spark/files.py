@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError, OutputError
 from neardup.io.inputs import paths_of
-from neardup.io.names import without_secrets
+from neardup.io.place import without_secrets
 from neardup.spark.job import OWN, Batches, quoted, require_column, require_free
 from neardup.tables import Int64s
 

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from neardup.io.files import make_numbers, shared_numbers
 from neardup.service.web.server import listen
-from neardup.service.workers import GONE, YIELDS, EvenListener, shared_counts
+from neardup.service.workers import GONE, YIELDS, EvenListener
 
 
 @pytest.fixture
 def counts(tmp_path: Path) -> "memoryview[int]":
-    (tmp_path / "connections").write_bytes(bytes(8))
-    return shared_counts(tmp_path)
+    make_numbers(tmp_path / "connections", 2)
+    return shared_numbers(tmp_path / "connections")
 
 
 @pytest.fixture

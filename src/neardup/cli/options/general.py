@@ -4,8 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from neardup.cli import option
-from neardup.io.names import url_in
-from neardup.io.place import Place, is_url, place_of
+from neardup.io.place import Place, is_url, place_of, url_in
 from neardup.settings import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK, share_of
 
 SHARE = ("NUMBER", share_of)
@@ -31,12 +30,12 @@ OUT_OR_STREAM = replace(
 RESULT = option.Declared((), option.REQUIRED, "A result folder.", "OUT", at_url=option.RESULT_AT_URL)
 
 
-def result_or_collection(text: str) -> Place:
+def _result_or_collection(text: str) -> Place:
     """Return the path of a result, which may be at a URL, or the place of a collection."""
     return Path(text) if url_in(text) is not None and not is_url(text) else place_of(text)
 
 
-RESULT_OR_COLLECTION = replace(RESULT, help="A result folder, or a collection.", read=result_or_collection)
+RESULT_OR_COLLECTION = replace(RESULT, help="A result folder, or a collection.", read=_result_or_collection)
 
 TEXT = option.Declared(
     ("--text",),

@@ -143,9 +143,7 @@ class ExportOptions:
     collection. Exit status: 0 done; 2 error.
     """
 
-    out: Place = replace(
-        general.RESULT, help="A result folder, or a collection.", read=general.result_or_collection
-    ).field()
+    out: Place = general.RESULT_OR_COLLECTION.field()
     file: Path = Declared(
         ("-o", "--out"), REQUIRED, "File to write; - is standard output.", "FILE", at_url=OUTPUT_AT_URL
     ).field()
@@ -199,9 +197,7 @@ class ImportOptions:
     left out; 2 error.
     """
 
-    out: Place = replace(
-        general.RESULT, help="A result folder, or a collection.", read=general.result_or_collection
-    ).field()
+    out: Place = general.RESULT_OR_COLLECTION.field()
     file: Path = Declared((), REQUIRED, "A file with ids and tags.", "FILE").field()
     by: str = Declared(("--by",), REQUIRED, "Name of the person who added the tags.", "NAME").field()
     form: str | None = option(

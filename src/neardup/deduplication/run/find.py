@@ -20,8 +20,8 @@ from neardup.deduplication.run.stored_review import reviewed
 from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.inputs import Chosen, Documents, Reference, choose_columns, open_documents
-from neardup.io.names import without_secrets
 from neardup.io.outputs import RunJournal, journal_of
+from neardup.io.place import without_secrets
 from neardup.io.sources import Source, refuse_stdin, whole_digest
 from neardup.runtime import Progress, Silent, new_secret
 from neardup.settings import (

@@ -34,8 +34,8 @@ from neardup.deduplication.run.sides import Names
 from neardup.deduplication.run.texts import StoredTexts
 from neardup.deduplication.run.views import DRAWN_MEMBERS
 from neardup.errors import InputError, NeardupError
-from neardup.io.names import url_in
 from neardup.io.outputs import OutputFolder, common_access, fetched
+from neardup.io.place import url_in
 from neardup.runtime import peak_memory
 from neardup.settings import as_compared
 from neardup.tables import RESULT_TABLES, TEXTS_FILE, Bools, column
@@ -434,7 +434,7 @@ def _with_texts(result: Found, texts: records.Texts, folder: OutputFolder) -> Fo
     except InputError as error:
         if not texts.saved:
             raise
-        folder.path(TEXTS_FILE).unlink()
+        folder.remove(TEXTS_FILE)
         note = f"the result has no texts to show: {error.given}"
         return records.with_account(result, notes=[*result.run.notes, note])
     return result

@@ -21,7 +21,7 @@ from neardup.display import counted, printable
 from neardup.errors import InputError
 from neardup.io.contents import ATTACHMENTS, Attachment, carried_by, copied, differing_in
 from neardup.io.inputs import Discovered, Documents, as_text, find_files, open_sources, partition_of
-from neardup.io.names import without_password
+from neardup.io.place import without_password
 from neardup.io.sources import ChangedError, Recorded, RecordedFiles, Source, damaged, table_in
 from neardup.runtime import Advance, unreported
 from neardup.settings import LITERAL, MEASURES, Settings

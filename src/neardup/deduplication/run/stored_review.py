@@ -35,6 +35,7 @@ from neardup.deduplication.run.tables import group_table, represented, with_side
 from neardup.display import counted, printable
 from neardup.errors import InputError, NeardupError
 from neardup.io.decisions import DecisionStore
+from neardup.io.files import beginning
 from neardup.io.sources import ChangedError, read_manifest
 from neardup.settings import KEEP_NONE, MEASURES, Keep, Settings
 from neardup.tables import DECISIONS_FILE, OLD_LEADS, Bools, Int64s
@@ -117,8 +118,7 @@ def older_report(folder: Path, last_action: int) -> str:
     place = folder.resolve()
     for path in (place.parent / "report.html", place.with_name(f"{place.name}.html")):
         try:
-            with open(path, "rb") as file:
-                mark = _PAGE_MARK.search(file.read(_PAGE_HEAD))
+            mark = _PAGE_MARK.search(beginning(path, _PAGE_HEAD))
         except OSError:
             continue
         if mark and int(mark[2]) < last_action and mark[1].decode() == _digest(place):

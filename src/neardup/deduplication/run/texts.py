@@ -30,7 +30,7 @@ from neardup.io.inputs import (
     open_sources,
     row_of,
 )
-from neardup.io.names import shown_name
+from neardup.io.place import shown_name
 from neardup.io.sources import ParquetDocuments, Source, as_binary, column_type, damaged, places_of
 from neardup.runtime import ordered_map
 from neardup.tables import TEXTS_FILE, Int64s, column

@@ -15,7 +15,7 @@ import pyarrow as pa
 from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.containers.spools import Held, spooled
-from neardup.io.names import without_query
+from neardup.io.place import without_query
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2", ".lz4": "lz4"}
 """The codec of each suffix."""

@@ -18,7 +18,7 @@ from neardup.errors import InputError
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.folder import SavedFingerprints
 from neardup.io.formats.charsets import Charset
-from neardup.io.names import path_of
+from neardup.io.place import path_of
 from neardup.io.readers import base, open_sources
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.composite import filled, has_column

@@ -13,7 +13,7 @@ import pyarrow as pa
 from neardup.display import printable
 from neardup.errors import InputError, NeardupError, unusable
 from neardup.io.frames.streams import SpooledDocuments, as_reader, spooled_tables
-from neardup.io.names import without_password
+from neardup.io.place import without_password
 from neardup.io.readers.base import CHUNK_BYTES
 from neardup.io.readers.discovery import database_of
 

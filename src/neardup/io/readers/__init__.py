@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from neardup.errors import InputError, unusable
-from neardup.io.names import without_secrets
+from neardup.io.place import without_secrets
 from neardup.io.readers.base import CHUNK_BYTES, Documents, Format
 from neardup.io.readers.columns import choose_columns, choose_reference
 from neardup.io.readers.csv import CsvDocuments

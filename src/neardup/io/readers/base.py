@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.formats.charsets import UTF_8, Charset
-from neardup.io.names import shown_name
+from neardup.io.place import shown_name
 from neardup.io.readers.sources import Source
 from neardup.runtime import is_memory_failure
 from neardup.tables import Bools

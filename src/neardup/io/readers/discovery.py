@@ -14,7 +14,7 @@ from neardup.io.containers.addresses import MARK, WEB_ARCHIVE, is_container, ope
 from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.containers.spools import STDIN, read_stdin
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
-from neardup.io.names import shown_name, without_password, without_query, without_secrets
+from neardup.io.place import shown_name, without_password, without_query, without_secrets
 from neardup.io.readers import folders
 from neardup.io.readers.base import Aside, Format, aside_note, named
 from neardup.io.readers.sources import Source

@@ -21,7 +21,7 @@ from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.containers.spools import STDIN
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
 from neardup.io.formats.content import Attachment
-from neardup.io.names import shown_name, without_query
+from neardup.io.place import shown_name, without_query
 from neardup.io.readers.base import NAMED, Aside, Format, named
 from neardup.io.readers.sources import Source
 from neardup.io.readers.table_folders import LOGS, table_in

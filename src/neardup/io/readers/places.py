@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.io.containers.spools import STDIN
-from neardup.io.names import path_of, shown_name, without_secrets
+from neardup.io.place import path_of, shown_name, without_secrets
 from neardup.io.readers.base import Documents, Format, as_opened
 from neardup.io.readers.sources import DIGEST_BYTES, Source
 from neardup.io.storage.pins import Pin

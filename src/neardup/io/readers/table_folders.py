@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from neardup.errors import InputError, unusable
-from neardup.io.names import shown_name
+from neardup.io.place import shown_name
 from neardup.io.readers.sources import Source
 
 TableFormat: TypeAlias = Literal["Delta", "Iceberg", "Lance"]

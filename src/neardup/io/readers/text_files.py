@@ -31,7 +31,7 @@ from neardup.io.formats.content import (
 )
 from neardup.io.formats.extractor import Extractor
 from neardup.io.formats.kinds import DATA, HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
-from neardup.io.names import without_query
+from neardup.io.place import without_query
 from neardup.io.readers import base
 from neardup.io.readers.arrow import cut_by_bytes
 from neardup.io.readers.discovery import find_file

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from neardup.display import counted, printable
 from neardup.errors import InputError, NeardupError, NetworkError, SettingError
-from neardup.io.names import is_signed, without_credentials, without_password
+from neardup.io.place import is_signed, without_credentials, without_password
 from neardup.io.storage.pins import ChangedObjectError
 from neardup.runtime import report
 

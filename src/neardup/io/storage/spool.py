@@ -14,7 +14,7 @@ from neardup.display import printable, size
 from neardup.errors import InputError
 from neardup.io.containers.base import ROOM_BYTES
 from neardup.io.containers.spools import LOOK_EVERY, Stretch, read_at
-from neardup.io.names import without_password, without_query
+from neardup.io.place import without_password, without_query
 from neardup.io.storage.answers import SLOWEST, asked, heard
 from neardup.io.storage.pins import ChangedObjectError, Pin, changed_while_read
 from neardup.io.storage.systems import StoredObject, is_web, stored_object
@@ -272,9 +272,3 @@ def copied(files: Sequence[FetchedFile]) -> Iterator[list[str]]:
             with open(path, "wb") as copy:
                 shutil.copyfileobj(file.stretch(), copy, PIECE_BYTES)
         yield [str(path) for path in paths]
-
-
-def fetched_whole(url: str) -> bytes:
-    """Return the bytes of a file that was not found by a listing, such as one that a person names."""
-    file = FetchedFile(url)
-    return file.at(0, file.length)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from neardup.errors import InputError, install, unusable
-from neardup.io.names import without_password
+from neardup.io.place import without_password
 from neardup.io.storage.answers import patience
 from neardup.io.storage.pins import ChangedObjectError, Pin
 

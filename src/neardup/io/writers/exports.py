@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from neardup.display import printable
 from neardup.errors import InputError, OutputError, SettingError, unusable
-from neardup.io.names import require_local, without_password
+from neardup.io.place import require_local, without_password
 from neardup.io.readers.base import failure_text
 from neardup.io.readers.lines import BYTE_ORDER_MARK
 from neardup.io.writers.filesystem import EVERYBODY

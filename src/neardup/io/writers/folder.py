@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.errors import OutputError
-from neardup.io.names import shown_values
+from neardup.io.place import shown_values
 from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, require_own
 from neardup.io.writers.output import WholeFolder, stamped, stamped_page
 from neardup.io.writers.scratch import TABLE_ROWS, drop_mapped
@@ -94,6 +94,10 @@ class OutputFolder(WholeFolder):
                     writer.write_table(_texts_table(group))
                     group, size = [], 0
             writer.write_table(_texts_table(group))
+
+    def remove(self, name: str) -> None:
+        """Remove a file that was written."""
+        self.path(name).unlink()
 
     def write_json(self, name: str, value: object) -> None:
         """Write a value as human-readable JSON: indented, keys sorted, except stages, which are in their order."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from neardup.io.containers.addresses import MARK, codec_of_container, is_mailbox, opened
 from neardup.io.containers.base import Container
-from neardup.io.names import name_below, shown_name, without_secrets
+from neardup.io.place import name_below, shown_name, without_secrets
 from neardup.io.readers.base import NativeFiles, Sink
 from neardup.io.readers.folders import PARTS, is_message
 from neardup.io.readers.sources import Source

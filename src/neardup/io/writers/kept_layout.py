@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from neardup.errors import OutputError
 from neardup.io.containers.spools import STDIN
-from neardup.io.names import name_below, shown_name
+from neardup.io.place import name_below, shown_name
 from neardup.io.readers import base
 from neardup.io.readers.arrow import cut_by_bytes, row_lengths
 from neardup.io.readers.folders import NULL_PARTITION, format_of_source

@@ -14,7 +14,7 @@ import msgspec
 
 from neardup.display import counted, printable
 from neardup.errors import InputError
-from neardup.io.names import without_password
+from neardup.io.place import without_password
 from neardup.io.readers.manifest import MANIFEST, Manifest
 from neardup.io.storage.answers import asked, heard, longer, missing
 from neardup.io.storage.pins import changed_while_read

@@ -11,7 +11,7 @@ import msgspec
 
 from neardup.display import printable
 from neardup.errors import InputError, NetworkError, OutputError
-from neardup.io.names import url_in, without_password
+from neardup.io.place import url_in, without_password
 from neardup.io.storage.answers import asked, heard, longer
 from neardup.io.storage.systems import filesystem, is_writable
 from neardup.io.writers.filesystem import is_private, unwritable

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.errors import OutputError
-from neardup.io.names import require_local
+from neardup.io.place import require_local
 from neardup.io.writers.filesystem import EVERYBODY, WorkingPlace, flush, restrict, unwritable
 from neardup.io.writers.object_stores import UNFINISHED, RemoteOutput, staged, url_of
 from neardup.runtime import installed_version

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from neardup.display import printable, size
 from neardup.errors import InputError, OutputError
-from neardup.io.names import shown_values
+from neardup.io.place import shown_values
 from neardup.io.writers.filesystem import flush_folder, is_private, unwritable
 from neardup.tables import UInt64s
 

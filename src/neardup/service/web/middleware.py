@@ -6,7 +6,6 @@ Bearer tokens have the right to read or to write, and are kept as hashes.
 import asyncio
 import hashlib
 import hmac
-import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,6 +22,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from neardup.errors import InputError, SettingError
+from neardup.io.files import beginning_and_mode
 from neardup.io.outputs import exposed
 from neardup.service.web import monitoring
 from neardup.service.web.limits import (
@@ -154,9 +154,7 @@ def first_token(path: Path) -> tuple[str, str]:
 
 def _text(path: Path) -> tuple[str, str]:
     try:
-        with path.open("rb") as file:
-            content = file.read(_LONGEST_FILE + 1)
-            mode = os.fstat(file.fileno()).st_mode
+        content, mode = beginning_and_mode(path, _LONGEST_FILE + 1)
     except OSError as error:
         raise InputError(f"The token file {path} cannot be read: {error.strerror}", _FORM) from error
     if len(content) > _LONGEST_FILE:

@@ -20,6 +20,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
+from neardup.io.files import allocate
+
 LOGGER = logging.getLogger("neardup.service")
 _SERVER, _LOOP = logging.getLogger("uvicorn.error"), logging.getLogger("asyncio")
 
@@ -198,7 +200,5 @@ def _size(path: Path) -> int:
 
 def _allocate(folder: Path) -> None:
     """Allocate space for the files in ``folder``; writing to one on a full disk would end the process (SIGBUS)."""
-    if hasattr(os, "posix_fallocate"):
-        for path in folder.glob("*.db"):
-            with path.open("r+b") as file:
-                os.posix_fallocate(file.fileno(), 0, _ROOM)
+    for path in folder.glob("*.db"):
+        allocate(path, _ROOM)

@@ -34,8 +34,8 @@ from neardup.io.fingerprints import (
     shared_secret,
 )
 from neardup.io.inputs import Chosen, Documents, choose_columns, named, open_files
-from neardup.io.names import shown_name, without_secrets
 from neardup.io.outputs import access_of, common_access
+from neardup.io.place import shown_name, without_secrets
 from neardup.io.sources import Source, places_of, refuse_stdin
 from neardup.kernels.text import Key
 from neardup.runtime import Progress, Silent, new_secret
