@@ -70,13 +70,23 @@ def api_page() -> Iterator[str]:
         yield from ("```", "")
 
 
+def parts_of_index() -> Iterator[tuple[str, list[str]]]:
+    """Yield the headings of the index with their pages, each page where the index lists it first as an item."""
+    seen: set[str] = set()
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("\n## The project\n")[0]
+    for part in text.split("\n## ")[1:]:
+        caption, _, items = part.partition("\n")
+        listed = re.findall(r"^(?:-|\d\.|  ) ?.*\.md\).*$", items, re.MULTILINE)
+        pages = re.findall(r"\]\(((?:tutorial|howto|reference|explanation)/[\w-]+)\.md", "\n".join(listed))
+        yield caption, [page for page in pages if page not in seen]
+        seen.update(pages)
+
+
 def contents() -> Iterator[str]:
     """Yield the tree of pages for the side bar, in the order of the index."""
-    parts = ("tutorial", "howto", "reference", "explanation")
-    for caption, folder in zip(("Tutorials", "How-to guides", "Reference", "Explanation"), parts, strict=True):
+    for caption, pages in parts_of_index():
         yield from ("```{toctree}", ":hidden:", f":caption: {caption}", "")
-        listed = [page.stem for page in sorted((ROOT / "docs" / folder).glob("*.md"))]
-        yield from (f"{folder}/{page}" for page in listed + ["api"] * (folder == "reference"))
+        yield from pages + ["reference/api"] * (caption == "Reference")
         yield from ("```", "")
     yield from ("```{toctree}", ":hidden:", ":caption: The project", "")
     beside = [f"../{Path(name).stem}" for name in BESIDE if name.endswith(".md")]

@@ -35,8 +35,11 @@ from neardup.text.sketch.provenance import Estimate
 from neardup.text.sketch.samples import Sample, Samples
 from neardup.text.sketch.signatures import Signatures
 from neardup.text.units import Units
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import make_site
+
 REFERENCE = ROOT / "docs" / "reference"
 SOURCE = ROOT / "src" / "neardup"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -238,6 +241,20 @@ def test_every_room_is_on_the_map() -> None:
     rooms = {room for room in rooms if room.endswith((".py", "/"))}
     on_map = set(re.findall(r"^\*\*(\S+)\*\*", read("ARCHITECTURE.md"), flags=re.MULTILINE))
     assert rooms == on_map
+
+
+READERS = ("Reviewer", "Engineer", "Store owner", "Learner")
+
+
+def test_the_sidebar_begins_with_the_paths_of_four_readers_and_has_every_page() -> None:
+    found = dict(make_site.parts_of_index())
+    assert tuple(found)[:4] == READERS
+    assert all(2 <= len(found[reader]) <= 5 for reader in READERS)
+    assert found["Reviewer"][0] == "tutorial/first-dedup"
+    listed = [page for pages in found.values() for page in pages]
+    folders = ("tutorial", "howto", "reference", "explanation")
+    pages = [f"{name}/{path.stem}" for name in folders for path in (ROOT / "docs" / name).glob("*.md")]
+    assert sorted(listed) == sorted(pages)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -66,7 +66,6 @@ NOT_RUN = {
     },
     "spark.md": {"neardup dedup 'data/*.parquet'": CLUSTER, "from neardup.spark import dedup": CLUSTER},
     "templates.md": {"documents     60 read": LARGER},
-    "trust-removals.md": {"to remove     95 documents": LARGER},
 }
 """By page, the beginnings of blocks that are not run, each with the reason."""
 PAGES = {page.name: page for page in pages()}

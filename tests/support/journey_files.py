@@ -59,13 +59,6 @@ def of_mail(folder: Path) -> None:
     shutil.copytree(FILES / "letters", folder / "letters")
 
 
-def of_notices(folder: Path) -> None:
-    changed = NOTICE.replace("Friday", "Monday").replace(" at the gate", "")
-    texts = {"notice-1": NOTICE, "notice-2": changed, "library": LIBRARY, "notice-3": NOTICE.upper()}
-    jsonl(folder / "notices.jsonl", [{"id": id, "text": text} for id, text in texts.items()])
-    write_tokens(folder)
-
-
 def of_collected_mails(folder: Path) -> None:
     jsonl(folder / "mails.jsonl", [{**row, "id": str(number)} for number, row in enumerate(sample())])
     write_tokens(folder)
@@ -154,10 +147,6 @@ def of_corpus(folder: Path) -> None:
     jsonl(folder / "corpus" / "a.jsonl", sample())
 
 
-def of_laws(folder: Path) -> None:
-    shutil.copyfile(SAMPLE, folder / "laws.jsonl")
-
-
 def of_choices(folder: Path) -> None:
     rows = sample()
     parquet(folder / "articles.parquet", [{"id": row["id"], "title": "A", "body": row["text"]} for row in rows])
@@ -197,17 +186,13 @@ OWN: dict[str, Callable[[Path], None]] = {
     "kinds.md": of_contracts,
     "mail.md": of_mail,
     "memory.md": of_corpus,
-    "pairs.md": of_notices,
     "python.md": of_parts,
     "postgres.md": of_collected_mails,
-    "report.md": of_notices,
-    "review.md": of_notices,
     "pipes-and-config.md": of_posts,
     "review-decisions.md": of_letters,
     "shards.md": of_shards,
     "simhash.md": of_simhash,
     "templates.md": of_templates,
-    "trust-removals.md": of_laws,
     "thresholds.md": of_readme,
     "walkthrough.md": of_three_texts,
     "what-is-compared.md": of_choices,
