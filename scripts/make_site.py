@@ -26,7 +26,8 @@ import neardup
 ROOT = Path(__file__).parents[1]
 FILES = ("src/neardup/verifier.py",)
 """Files that pages link to and a reader loads."""
-BESIDE = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "NOTICE")
+_PAGES = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+BESIDE = (*_PAGES, "CITATION.cff", "LICENSE", "NOTICE")
 API, GALLERY, DECISIONS = "docs/reference/api.md", "docs/gallery.md", "docs/contributing/decisions"
 FRONT = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={0}/docs/index.html">

@@ -49,12 +49,32 @@ def test_threshold_one_removes_what_differs_in_signs_alone(run: Run, tmp_path: P
     assert kept == [TEXT, f"{TEXT} 2"]
 
 
+OF_BOTH_PAGES = commands("from-datatrove.md") + commands("from-text-dedup.md")
+PASSAGES = [line for line in OF_BOTH_PAGES if line[0] in ("passages", "decontaminate")]
+
+
+@pytest.mark.parametrize("line", PASSAGES, ids=" ".join)
+def test_the_commands_for_passages_and_test_items(run: Run, tmp_path: Path, line: list[str]) -> None:
+    (tmp_path / "train").mkdir()
+    long = " ".join(f"word{number}" for number in range(60))
+    shard(tmp_path / "train" / "a.jsonl", [f"{long}.\n{TEXT}.\n", f"{TEXT}.\nAnother {long}."])
+    shard(tmp_path / "tests.jsonl", [TEXT])
+    places = {"FOLDER": "train", "SHARDS": "train", "TESTS": "tests.jsonl", "OUT": "out"}
+    done = run(*(str(tmp_path / places[word]) if word in places else word for word in line))
+    assert done.status == 0, done.err
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"run.json"} < written
+    if "--remove" in line:
+        (kept,) = (tmp_path / "out").rglob("kept*.jsonl")
+        assert len(kept.read_text()) < len((tmp_path / "train" / "a.jsonl").read_text())
+
+
 def test_the_commands_for_datatrove(run: Run, tmp_path: Path) -> None:
     shards = tmp_path / "shards"
     shards.mkdir()
     shard(shards / "a.jsonl", TEXTS[:2])
     shard(shards / "b.jsonl", TEXTS[2:])
-    first, merge, last, whole = commands("from-datatrove.md")
+    first, merge, last, whole = commands("from-datatrove.md")[:4]
 
     def at(line: list[str], name: str, part: str) -> list[str]:
         changed = {"FP/part-07": f"FP/{part}", "SHARDS": "shards", "cleaned/SHARD": f"cleaned/{name}"}
