@@ -281,8 +281,8 @@ class ClosedFamilies(_Record):
     """The effect of chains of pairs. One round is enough: comparing within families never joins two families."""
 
     families: Count
-    """[families](../explanation/measures.md#families-are-closed) of three documents or more, or with a document of
-    a large bucket"""
+    """[connected components](../explanation/measures.md#connected-components-are-closed) of three documents or
+    more, or with a document of a large bucket"""
     documents: Count
     """documents in them"""
     compared: Count
@@ -407,7 +407,7 @@ class Regrouped(_Record):
     threshold: Share
     """its threshold"""
     crowds: Count
-    """its crowds"""
+    """its large clusters"""
     crowd_members: Count
     """documents in these"""
     popular: Count
