@@ -252,6 +252,15 @@ def test_files_form_no_circle() -> None:
         below = {module: needs for module, needs in below.items() if module not in free}
 
 
+def test_a_listing_hides_no_module() -> None:
+    """A name in the ``__init__.py`` of a package would hide the module of the same name."""
+    for module, path in FILES.items():
+        if path.stem == "__init__" and "# mypy: implicit-reexport" in path.read_text(encoding="utf-8"):
+            nodes = [node for node in statements(path) if isinstance(node, ast.ImportFrom)]
+            names = {alias.asname or alias.name for node in nodes for alias in node.names}
+            assert not {name for name in names if f"{module}.{name}" in FILES}, module
+
+
 def test_only_the_door_imports_the_command_line() -> None:
     others = [path for path in MODULES if room_of(path) not in (*DOOR, "cli")]
     assert not [path.name for path in others if "cli" in rooms_imported(path)]

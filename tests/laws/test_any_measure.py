@@ -271,7 +271,7 @@ def test_an_audit_lists_a_lost_pair_with_all_its_numbers(monkeypatch: pytest.Mon
     whole = nd.find(different(shared_data.or_own("django_docs")), **form)
     with monkeypatch.context() as patch:
         patch.setattr(
-            "neardup.deduplication.join.prefix_join.met_pairs",
+            "neardup.deduplication.join.prefix_join.joined_pairs",
             lambda *given: (np.zeros((0, 3), np.int64), given[2][1]),
         )
         lossy = nd.find(different(shared_data.or_own("django_docs")), **form, audit=1000)

@@ -289,10 +289,7 @@ def list_documents(options: on_collections.ListOptions) -> int:
 
 def search(options: on_collections.SearchOptions) -> int:
     """Find the documents of a collection that fit a query."""
-    from neardup.collection.answers import Bounds
-    from neardup.collection.answers import explain as searching_explain
-    from neardup.collection.answers import search as searching_search
-    from neardup.collection.answers import why_not as asked_why_not
+    from neardup.collection import answers
     from neardup.collection.queries import as_dict, describe, doubts, parse
     from neardup.io.inputs import read_document
 
@@ -306,17 +303,17 @@ def search(options: on_collections.SearchOptions) -> int:
         raise SettingError("--partial is given with one collection", "Several, the shards of one")
     with opened(place_of(options.paths[0])) as collection, collection.view() as lookups:
         if why_not is not None:
-            answer = asked_why_not(
+            answer = answers.why_not(
                 lookups, query, why_not, include_self=options.include_self, open_file=read_document
             )
             _say(answer.as_dict() if json else [display.printable(line) for line in str(answer).splitlines()])
         elif explain:
-            plan = searching_explain(lookups, query, read_document)
+            plan = answers.explain(lookups, query, read_document)
             for sentence in doubts(plan):
                 warn(display.printable(sentence))
             _say(as_dict(plan) if json else describe(plan))
         else:
-            page = searching_search(
+            page = answers.search(
                 lookups,
                 query,
                 limit=options.limit,
@@ -324,7 +321,7 @@ def search(options: on_collections.SearchOptions) -> int:
                 include_self=options.include_self,
                 fields=("" if json else "excerpt") if options.fields is None else options.fields,
                 open_file=read_document,
-                bounds=Bounds(compared=options.most_compared),
+                bounds=answers.Bounds(compared=options.most_compared),
             )
             _say_page(page, json)
     return DONE

@@ -19,7 +19,7 @@ from neardup.collection.records import PlainData
 from neardup.collection.view import View
 from neardup.comparison import matching
 from neardup.errors import InputError, QueryError, SettingError
-from neardup.kernels.match import longest_run, passages
+from neardup.kernels.match import common_passages, longest_run
 from neardup.settings import required_share
 from neardup.tables import Bools, Floats, Int64s
 from neardup.text.units import Units
@@ -486,7 +486,7 @@ def longest_passages(target: Target, texts: Sequence[str]) -> list[pages.Passage
     bounds = np.cumsum([0, *map(len, points)], dtype=np.int64)
     rule = np.array([target.length, MOST_COMPARED], np.int64)
     shingles = (*target.placed, target.base.hashes)
-    runs = passages(np.concatenate(points), bounds, shingles, unicode_tables(), target.key, rule)
+    runs = common_passages(np.concatenate(points), bounds, shingles, unicode_tables(), target.key, rule)
     return [_passage(target, text, *row) for text, row in zip(texts, runs.tolist(), strict=True)]
 
 

@@ -13,8 +13,16 @@ from numpy.typing import NDArray
 
 from neardup.errors import InputError
 from neardup.kernels.shingles import stream_key
-from neardup.kernels.text import AS_IS, SPACE, Key, hash_characters, hash_tokens, normalise_with_origin, tokenise
-from neardup.kernels.text import characters as kernel_characters
+from neardup.kernels.text import (
+    AS_IS,
+    SPACE,
+    Key,
+    character_units,
+    hash_characters,
+    hash_tokens,
+    normalise_with_origin,
+    tokenise,
+)
 from neardup.kernels.text import token_places as kernel_token_places
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.cleaning import Cleaner, covered, merged
@@ -125,7 +133,7 @@ class Reading:
     @cached_property
     def characters(self) -> Units:
         """The characters with white space collapsed and trimmed, as used for character shingles."""
-        shown, spans = kernel_characters(self.codepoints, self.begins, self.ends, unicode_tables())
+        shown, spans = character_units(self.codepoints, self.begins, self.ends, unicode_tables())
         hashes, published = np.empty(len(shown), np.uint64), np.empty(len(shown), np.uint64)
         for key, out in ((self.key, hashes), (PUBLIC, published)):
             hash_characters(shown, len(shown), key, out)

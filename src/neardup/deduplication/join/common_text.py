@@ -33,7 +33,7 @@ from neardup.deduplication.join.rows import Rows
 from neardup.deduplication.join.shingle_store import ShingleStore
 from neardup.deduplication.join.verification import blocks
 from neardup.kernels.formulas import RESEMBLANCE
-from neardup.kernels.join import PrefixIndex, Requirements, cover_prefixes, meeting_pairs
+from neardup.kernels.join import PrefixIndex, Requirements, covering_prefixes, meeting_pairs
 from neardup.kernels.match import (
     IN_ORDER,
     INFORMATION,
@@ -277,7 +277,9 @@ def chunk_index(
 
     def work(first: int) -> tuple[UInt64s, Int32s, Requirements]:
         offsets = streams.offsets[first : first + _SLICE + 1]
-        entries, owner, prefixes = cover_prefixes(streams.hashes, offsets, repeats, counting, criterion, factors)
+        entries, owner, prefixes = covering_prefixes(
+            streams.hashes, offsets, repeats, counting, criterion, factors
+        )
         return entries, owner + np.int32(first), prefixes
 
     done = list(ordered_map(work, range(0, len(starts), _SLICE), threads))

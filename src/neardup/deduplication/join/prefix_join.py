@@ -28,12 +28,12 @@ from neardup.kernels.join import (
     fill_may_lack,
     fill_reach,
     fill_rest,
+    joined_pairs,
     mark_entries,
     marked_shingles,
     rare_prefixes,
     unique_in_range,
 )
-from neardup.kernels.join import met_pairs as met_kernel_met_pairs
 from neardup.kernels.sets import Criterion, fill_parities, parity_words
 from neardup.kernels.sorting import equal_groups
 from neardup.runtime import Advance, ordered_map, unreported, worker_count
@@ -416,7 +416,7 @@ def met_pairs(
     inside = searched(hubs, search.left_out, threads, search.apart)
 
     def work(span: tuple[int, int]) -> tuple[Int64s, tuple[int, int]]:
-        pairs, until = met_kernel_met_pairs(
+        pairs, until = joined_pairs(
             hubs, rising() if rising else search.criterion, span, inside, partners, limit, search.first_new, most
         )
         return pairs, (int(until), span[1])
@@ -447,9 +447,7 @@ def candidates_of(
 ) -> tuple[Int64s, int]:
     """Return the pairs of the documents in ``span``, for ``common_text.pairs_of``."""
     nobody, partners = np.zeros(len(hubs.documents), np.bool_), np.zeros(len(hubs.documents), np.int64)
-    pairs, until = met_kernel_met_pairs(
-        hubs, criterion, span, without_bits(nobody), partners, -1, first_new, enough
-    )
+    pairs, until = joined_pairs(hubs, criterion, span, without_bits(nobody), partners, -1, first_new, enough)
     return pairs[:, :2], int(until)
 
 

@@ -38,8 +38,15 @@ from neardup.deduplication.join.rows import Rows
 from neardup.deduplication.join.shingle_store import DocumentSets
 from neardup.errors import SettingError
 from neardup.kernels.formulas import RESEMBLANCE
-from neardup.kernels.join import PrefixIndex, ShingleLists, fill_members, meeting_pairs, numbers_of, slots_of
-from neardup.kernels.join import nearest as nearest_nearest
+from neardup.kernels.join import (
+    PrefixIndex,
+    ShingleLists,
+    fill_members,
+    meeting_pairs,
+    nearest_of_each,
+    numbers_of,
+    slots_of,
+)
 from neardup.kernels.sets import Criterion, part, verify_pairs, whole
 from neardup.runtime import Progress, ordered_map
 from neardup.settings import MEASURES, Features
@@ -198,7 +205,7 @@ def nearest_pairs(
 
     def work(first: int) -> Int64s:
         span = first, min(first + _SLICE, new)
-        found: Int64s = nearest_nearest(lists, span, wanted.top, float(wanted.least), formula)
+        found: Int64s = nearest_of_each(lists, span, wanted.top, float(wanted.least), formula)
         return found
 
     with progress.stage("nearest", new, "documents") as advance:

@@ -10,6 +10,6 @@ from neardup.kernels.match.chunks import (
     name_tokens, redundant_both, same, stands_first, tile_both, window_names,
 )
 from neardup.kernels.match.lcs import chain_length, common_in_order, longest_run
-from neardup.kernels.match.passages import passages
+from neardup.kernels.match.passages import passages as common_passages
 from neardup.kernels.match.runs import longest_runs
 from neardup.kernels.match.tiling import LCS_CAP, MOST_RUNS, MOST_STEPS, TILING_CAP, matchable

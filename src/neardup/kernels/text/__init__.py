@@ -9,7 +9,7 @@ from neardup.kernels.text.hashing import (
     AS_IS, Key, ODD, PADDING, PRIME, SECOND, TOKEN_KEYS, WORDS, hash_characters, hash_tokens,
 )
 from neardup.kernels.text.spans import (
-    SPACE, characters, drop_tokens, normalise_with_origin, only_digits, token_places,
+    SPACE, characters as character_units, drop_tokens, normalise_with_origin, only_digits, token_places,
 )
 from neardup.kernels.text.tokens import collapse_white_space, token_streams, tokenise
 from neardup.kernels.text.unicode import normalise
