@@ -22,7 +22,7 @@ import pytest
 from kernelbuild.library import entries
 from neardup.kernels import native
 from neardup.kernels.compiler import INTERPRETED, JIT
-from neardup.kernels.declarations import Array, TupleType, Type
+from neardup.kernels.declarations import Array, Scalar, TupleType, Type
 from support.edge_calls import CALLS, CLOSED, EDGES, MEANT
 
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="compares with the interpreted kernels")
@@ -35,12 +35,20 @@ def known() -> dict[str, Any]:
 
 
 def arguments_of(name: str, edge: str, number: int) -> tuple[Any, ...]:
-    """Arguments with the types of the declaration of this number; the table has those of the first."""
+    """Arguments of the types that this declaration has; the arrays of the table have those of the first."""
     declared = known()[name].signatures[number].arguments
     return tuple(
-        value.astype(type.dtype) if isinstance(type, Array) and number else value
+        value.astype(type.dtype) if isinstance(type, Array) and number else typed(type, value)
         for type, value in zip(declared, CALLS[name](*EDGES[edge]), strict=True)
     )
+
+
+def typed(type: Type, value: Any) -> Any:
+    """The value with every number in it of its declared type, which Numba does not know in the process."""
+    if isinstance(type, TupleType):
+        fields = (typed(field, one) for field, one in zip(type.fields, value, strict=True))
+        return tuple(fields) if type.named is None else type.named(*fields)
+    return np.dtype(type.dtype).type(value) if isinstance(type, Scalar) else value
 
 
 def cases() -> Iterator[tuple[str, str, int]]:
