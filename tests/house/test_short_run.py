@@ -60,3 +60,9 @@ def test_the_table_names_what_there_is() -> None:
         assert (ROOT / path).exists(), name
         assert not function or f"def {function}(" in (ROOT / path).read_text(encoding="utf-8"), name
     assert all(chosen.left_out.values()), "each file is left out for a reason"
+
+
+def test_the_tests_of_kernels_are_there() -> None:
+    names = (ROOT / "scripts" / "kernel_tests.txt").read_text(encoding="utf-8").split()
+    assert names
+    assert not [name for name in names if not (ROOT / name).exists()]
