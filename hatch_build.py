@@ -16,9 +16,12 @@ class KernelsHook(BuildHookInterface[Any]):
     """Builds the library for this processor, or for the levels that ``NEARDUP_KERNELS_FOR`` names."""
 
     def dependencies(self) -> list[str]:
-        """Return what the build requires besides: a C compiler, where the system has none."""
+        """Return what the build requires besides: a C compiler, where the system has none that serves."""
+        sys.path[:0] = [self.root, str(Path(self.root, "src"))]
+        from kernelbuild.machine import COMPILERS
+
         named = os.environ.get("CC")
-        found = "ziglang" not in named if named else any(map(shutil.which, ("cc", "gcc", "clang")))
+        found = "ziglang" not in named if named else any(map(shutil.which, COMPILERS))
         return [] if found else ["ziglang>=0.13"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

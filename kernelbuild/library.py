@@ -169,15 +169,15 @@ def _processors() -> int:
 
 
 def _link(path: Path, objects: list[Path], about: dict[str, Any], linker: list[str], target: Target) -> None:
+    from kernelbuild import machine
+
     described = path.with_suffix(".c")
     text = json.dumps(json.dumps(about, separators=(",", ":")))
     shown = "__declspec(dllexport)" if "windows" in target.triple else '__attribute__((visibility("default")))'
     described.write_text(f"{shown} const char *nd_about = {text};\n", encoding="utf-8")
     names = path.with_suffix(".rsp")
-    names.write_text("\n".join(str(file).replace("\\", "/") for file in objects), encoding="utf-8")
-    line = [*linker, "-O2", "-shared", "-o", str(path), str(RUNTIME), str(described), f"@{names}"]
-    if "windows" not in target.triple:
-        line += ["-fPIC", "-lm"]
+    names.write_text("\n".join(f'"{file.as_posix()}"' for file in objects), encoding="utf-8")
+    line = [*linker, *machine.shared(target, path, [RUNTIME, described, f"@{names}"])]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"the linker failed: {' '.join(line[:6])} …\n{done.stderr[-2000:]}")

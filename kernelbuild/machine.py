@@ -6,6 +6,7 @@ import ctypes
 import importlib.util
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ def target_of(level: str) -> Target:
     """Return what a level means on this machine."""
     import llvmlite.binding as llvm
 
-    triple = llvm.get_process_triple()
+    triple = llvm.get_process_triple().replace("windows-msvc", "windows-gnu")  # as the linker has it
     if level == HOST and platform.machine().lower() in ("x86_64", "amd64"):
         return Target(level, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), triple)
     if level in LEVELS:
@@ -48,26 +49,38 @@ def needs_of(target: Target) -> list[int]:
         return list(LEVELS[target.level])
     if target.level != HOST:
         return [0] * 6
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:  # Windows keeps an open library
         made = Path(place, "processor.so")
-        subprocess.run([*linker_of(), "-O2", "-shared", "-fPIC", "-o", str(made), str(RUNTIME)], check=True)
+        subprocess.run([*linker_of(), *shared(target, made, [RUNTIME])], check=True)
         words = (ctypes.c_uint32 * 6)()
         ctypes.CDLL(str(made)).nd_processor(words)
         return list(words)
 
 
+def shared(target: Target, made: Path, parts: list[str | Path]) -> list[str]:
+    """Return the arguments of the C compiler that links a shared library."""
+    last = [] if "windows" in target.triple else ["-fPIC", "-lm"]
+    return ["-O2", "-shared", "-o", str(made), *map(str, parts), *last]
+
+
+COMPILERS = () if sys.platform == "win32" else ("cc", "gcc", "clang")
+"""Compilers of the system. On Windows one of these names may be that of Cygwin, of Microsoft or of 32 bits, with
+which the objects do not fit. There it is that of ``ziglang``, as in a release, unless ``CC`` names one (MinGW)."""
+
+
 def linker_of() -> list[str]:
-    """Return the command of the C compiler: the system's, or else the one in the package ``ziglang``."""
-    named = os.environ.get("CC")
+    """Return the command of the C compiler: ``CC``, the system's, or else the one in the package ``ziglang``."""
+    named = os.environ.get("CC", "").strip()
     if named:
-        return named.split()
-    found = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
+        return shlex.split(named) if os.sep == "/" else shlex.split(named.replace("\\", "/"))
+    found = next((path for name in COMPILERS if (path := shutil.which(name))), None)
     if found:
         return [found]
     if importlib.util.find_spec("ziglang"):
         return [sys.executable, "-m", "ziglang", "cc"]
+    needed = f"{', '.join(COMPILERS)} or the package ziglang" if COMPILERS else "the package ziglang"
+    system = "Debian: apt-get install gcc; any system: " if COMPILERS else ""
     raise BuildError(
-        "the kernels of neardup cannot be linked: there is no C compiler. The build needs cc, gcc or clang or the "
-        "package ziglang. Install one (Debian: apt-get install gcc; any system: pip install ziglang), or name one "
-        "with CC"
+        "the kernels of neardup cannot be linked: there is no C compiler. "
+        f"The build needs {needed}. Install one ({system}pip install ziglang), or name one with CC"
     )

@@ -76,9 +76,12 @@ def _require_result(name: str, made: Any, declared: Any) -> None:
 
 def _machine_code(whole: Any, name: str, optimise: int, machine: Any) -> bytes:
     module, codegen = whole._final_module, whole._codegen
+    module.triple = machine.triple
     for function in module.functions:
         if not function.is_declaration and function.name != name:
             function.linkage = "internal"
+        elif function.name == name and "windows" in machine.triple:
+            function.storage_class = "dllexport"  # where one name is exported so, no other is by itself
     for variable in module.global_variables:
         if variable.name.startswith(_ENVIRONMENT):
             variable.linkage = "internal"
