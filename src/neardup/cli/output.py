@@ -232,7 +232,8 @@ def _show(result: Found, options: ResultOptions) -> None:
             dry = run.action == "dedup"  # group removes nothing in any case
             show_groups(result.first_groups(), run.counts.groups, options.verbose, dry=dry)
         show_by(run, options.dry_run)
-        show_summary(run, ("written", _written(result, files)), dry=options.dry_run)
+        table = None if options.dry_run else getattr(options, "write_table", None)
+        show_summary(run, ("written", _written(result, files, table)), dry=options.dry_run)
     if not options.quiet and files["out"] not in (None, "-"):
         command = "next"
         for words in _next(shlex.quote(files["out"]), run, options):
@@ -257,8 +258,8 @@ def _next(out: str, run: RunAccount, options: ResultOptions) -> list[str]:
     return [f"pairs {shlex.join(map(str, inputs))}"] if inputs else parts
 
 
-def _written(result: Found, files: Mapping[str, Any]) -> str:
-    """Say where the result is."""
+def _written(result: Found, files: Mapping[str, Any], table: Path | None) -> str:
+    """Say where the result is, and the new table of the rows that stay."""
     if files["out"] is None:
         return "nothing (dry run)"
     if files["out"] == "-":
@@ -268,7 +269,8 @@ def _written(result: Found, files: Mapping[str, Any]) -> str:
         f"kept ({display.counted(kept.files, 'file')})" if name == "kept" and kept is not None else name
         for name in files["files"]
     )
-    return f"{files['out']}: {', '.join(names)}"
+    also = "" if table is None else f"; {display.printable(typed(table))}: the rows that stay"
+    return f"{files['out']}: {', '.join(names)}{also}"
 
 
 def _rejected(result: Found, where: str) -> str:
