@@ -166,6 +166,7 @@ def wing_of(module: str) -> str:
     return "words" if room in WORDS else room
 
 
+@cache
 def entered() -> dict[str, set[tuple[str, str]]]:
     """By wing: the modules of other wings that import something of it, with the module that they name."""
     found: dict[str, set[tuple[str, str]]] = {wing: set() for wing in WINGS}

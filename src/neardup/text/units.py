@@ -149,8 +149,9 @@ def read(text: str, *, cleaner: Cleaner | None = None, key: Key | None = None) -
 
     Its units are hashed by ``key``, or by the key of the process. The ``cleaner`` leaves out some of the text.
 
+    >>> from neardup.settings import Cleaning
     >>> from neardup.text.cleaning import cleaner_of
-    >>> read("Pay 12 or 12a", cleaner=cleaner_of(ignore_numbers=True)).words.strings
+    >>> read("Pay 12 or 12a", cleaner=cleaner_of(Cleaning(ignore_numbers=True))).words.strings
     ['pay', 'or', '12a']
     """
     if not isinstance(text, str):
