@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 from neardup.errors import SettingError
 from neardup.kernels.declarations import Int64s, Uint16s, Uint32s, record
 from neardup.kernels.text import collapse_white_space, tokenise
-from neardup.kernels.text import normalise as unicode_kernel_normalise
+from neardup.kernels.text import normalise as kernel_normalise
 
 UNICODE_VERSION = "15.0.0"
 TABLE_FILE = Path(__file__).with_name(f"unicode-{UNICODE_VERSION}.npz")
@@ -207,7 +207,7 @@ def units(text: str, unit: str) -> list[str]:
 def _normalised(text: str) -> tuple[NDArray[np.uint32], int]:
     """Return an array that begins with the normalised code points, and their number."""
     data = _utf8(text)
-    codepoints, n, _ = unicode_kernel_normalise(np.frombuffer(data, np.uint8), 0, len(data), unicode_tables())
+    codepoints, n, _ = kernel_normalise(np.frombuffer(data, np.uint8), 0, len(data), unicode_tables())
     return codepoints, int(n)
 
 

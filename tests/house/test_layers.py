@@ -29,8 +29,8 @@ WINGS: dict[str, tuple[str, ...]] = {
         *("text.sketch", "text.units"),
     ),
     "comparison": (
-        *("comparison.compare", "comparison.kinds", "comparison.kinds.rules", "comparison.matching"),
-        *("comparison.records", "comparison.views", "comparison.walkthrough"),
+        *("comparison.compare", "comparison.first_difference", "comparison.kinds", "comparison.kinds.rules"),
+        *("comparison.matching", "comparison.records", "comparison.views", "comparison.walkthrough"),
     ),
     "deduplication": (
         *(f"deduplication.{name}" for name in ("groups", "pairs", "parts", "results", "reviews", "runs", "texts")),

@@ -27,7 +27,7 @@ from neardup.collection.fields import differing_parts
 from neardup.collection.records import CopyClass, Likeness
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
-from neardup.comparison.records import first_difference
+from neardup.comparison.first_difference import first_difference
 from neardup.errors import FormatError
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch import ALL, sketch_sets

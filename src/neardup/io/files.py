@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 
-def beginning(path: str | os.PathLike[str], most: int) -> bytes:
-    """Return the first bytes of a file, ``most`` of them. Raises OSError."""
+def beginning(path: str | os.PathLike[str], most: int = -1) -> bytes:
+    """Return the first bytes of a file, ``most`` of them; by default all. Raises OSError."""
     with open(path, "rb") as file:
         return file.read(most)
 

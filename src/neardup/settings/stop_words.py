@@ -4,7 +4,6 @@ A choice is one string, which settings can hold: ``en@1a2b3c4d`` (a list of the 
 digest of it) or ``words:and the`` (tokens). ``chosen`` makes it from a language or from words.
 """
 
-import hashlib
 import re
 from collections.abc import Collection
 
@@ -113,4 +112,6 @@ def _tokens(entries: Collection[str]) -> list[str]:
 
 
 def _digest(entries: Collection[str]) -> str:
+    import hashlib  # imported late: help needs no digest
+
     return hashlib.sha256("\n".join(entries).encode()).hexdigest()[:8]

@@ -13,9 +13,10 @@ from neardup.corpus.contamination.matches import CANDIDATES, ItemSearch, Scanned
 from neardup.deduplication.runs import Meter
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.files import beginning
 from neardup.io.inputs import Chosen, Chunk, Documents, Problem, memory_of, remind
 from neardup.io.outputs import FinishedParts, OutputFolder, Scratch, journal_here
-from neardup.io.sources import ChangedError, decoded_table, read_regular
+from neardup.io.sources import ChangedError, decoded_table
 from neardup.runtime import ordered_map
 from neardup.tables import facts_of, one_array, with_facts
 
@@ -149,14 +150,10 @@ def stored_scan(folders: Sequence[Path], search: ItemSearch) -> TrainingScan:
     return TrainingScan(search, table.table, counts, sources)
 
 
-def _bytes_of(path: Path) -> bytes:
-    return read_regular(path, path.stat().st_size)
-
-
 def _stored(folder: Path) -> tuple[ScanFacts, pa.Table, pa.Table]:
     try:
-        facts = msgspec.json.decode(_bytes_of(folder / SCAN_FILE), type=ScanFacts)
-        tables = [decoded_table(name, _bytes_of(folder / name)) for name in (CANDIDATES_FILE, COUNTS_FILE)]
+        facts = msgspec.json.decode(beginning(folder / SCAN_FILE), type=ScanFacts)
+        tables = [decoded_table(name, beginning(folder / name)) for name in (CANDIDATES_FILE, COUNTS_FILE)]
         if tables[0].num_rows != facts.candidates:
             raise ValueError("the tables are of another scan")
         return facts, tables[0].cast(TRAINED), tables[1]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.comparison.records import first_difference
+from neardup.comparison.first_difference import first_difference
 from neardup.deduplication.group.rows import JudgedRows
 from neardup.deduplication.join.rows import Alike
 from neardup.deduplication.run.kinds import over_pairs

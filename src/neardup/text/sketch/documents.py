@@ -146,10 +146,10 @@ def character_hashes(texts: pa.Array, key: Key) -> UInt64s:
     Equal for texts that differ at most in runs of white space and in Unicode's canonical normal form. Releases the
     GIL while it computes.
     """
-    from neardup.kernels.text import character_hashes as character_character_hashes
+    from neardup.kernels.text import character_hashes as kernel_character_hashes
 
     hashes = np.empty(len(texts), np.uint64)
-    character_character_hashes(text_batch(texts), canonical_tables(), key, hashes)
+    kernel_character_hashes(text_batch(texts), canonical_tables(), key, hashes)
     return hashes
 
 
