@@ -36,7 +36,7 @@ CLI_CLOSING = """\
 | status | meaning |
 |---|---|
 | 0 | done; also when `compare` found differences |
-| 1 | done, but some input was rejected; `problems.jsonl` in the output folder (`add`: `--problems`) lists it |
+| 1 | done, but some input was rejected; `problems.jsonl` in the output folder lists it |
 | 2 | error: a wrong option or setting, an input that cannot be read, an output that cannot be written |
 | 130 | interrupted; nothing was written |
 
@@ -46,8 +46,8 @@ drawn only on a terminal. `--json` prints what [run.json](files.md#runjson) hold
 [Comparison.as_dict()](python.md#compare-and-comparison) on one line. `plan` and `explain` print their tables;
 those of `explain` are described in [the walk-through](../explanation/walkthrough.md#as-json); with documents
 `plan` prints the [advice](python.md#advise-and-advice). The commands for [collections](collection.md) have no
-output folder: `add --problems FILE` lists what was rejected, `add --json` the first 1,000 rows of it, and
-`info --json` prints what `Collection.info` gives.
+output folder: `neardup collection add --problems FILE` lists what was rejected, `--json` the first 1,000
+rows of it, and `neardup collection info --json` prints what `Collection.info` gives.
 
 `NEARDUP_TRACEBACK=1` in the environment shows where in the program an error arose.
 """

@@ -225,7 +225,7 @@ def test_a_server_that_is_too_old_is_named_with_the_versions_that_do(tmp_path: P
         url = f"postgresql://ann@127.0.0.1:{listening.getsockname()[1]}/mails?sslmode=disable&gssencmode=disable"
         with pytest.raises(StoreUnavailableError, match=r"12\.22.*13 or later.*pg_upgrade"):
             Collection(url)
-        assert exit_status("search", url, "harbour") == 2
+        assert exit_status("collection", "search", url, "harbour") == 2
         server_thread.join()
     assert all(one[:1] in (b"", b"X") for one in asked)  # X: the end of the session
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from neardup.cli.commands import COMMANDS
+from support.command_line import split_command
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "howto" / "deploy.md").read_text(encoding="utf-8")
@@ -31,7 +32,7 @@ def typed() -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", typed())
 def test_commands_and_options_exist(name: str) -> None:
-    command, *words = typed()[name]
+    command, words = split_command(typed()[name])
     known = {spelling for option in COMMANDS[command].options for spelling in option.spelling}
     assert {word for word in words if word.startswith("--")} <= known
 

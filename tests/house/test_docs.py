@@ -35,6 +35,7 @@ from neardup.text.sketch.provenance import Estimate
 from neardup.text.sketch.samples import Sample, Samples
 from neardup.text.sketch.signatures import Signatures
 from neardup.text.units import Units
+from support.command_line import split_command
 from support.paths import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -200,7 +201,8 @@ def test_columns_of_every_measure_are_documented(measure: str) -> None:
 def test_commands_of_the_readme_exist() -> None:
     for line in re.findall(r"^(?:\$ )?neardup (.*)$", read("README.md"), flags=re.MULTILINE):
         words = line.partition("  #")[0].split()
-        command = words[0] if words[0] in COMMANDS else "look"  # inputs without a command
+        command, _ = split_command(words)
+        command = command if command in COMMANDS else "look"  # inputs without a command
         known = {name for option in COMMANDS[command].options for name in option.spelling}
         assert {word for word in words if word.startswith("-")} <= known, line
 
@@ -218,7 +220,7 @@ def test_commands_on_all_pages_have_what_they_require_and_nothing_unknown() -> N
     seen = 0
     for path in [*PAGES, *(ROOT / "docs" / "notebooks").glob("*.ipynb")]:
         for line in re.findall(r"^(?:\$ )?neardup (.*)$", blocks_of(path), flags=re.MULTILINE):
-            command, *words = line.partition("  #")[0].split()
+            command, words = split_command(line.partition("  #")[0].split())
             if command in COMMANDS:
                 seen += 1
                 given = {word.partition("=")[0] for word in words if word.startswith("-")}

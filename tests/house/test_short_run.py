@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from neardup.cli.commands import COMMANDS
+from support.command_line import split_command
 from support.paths import ROOT
 from support.short_run import choice
 
@@ -21,13 +22,16 @@ def typed() -> set[str]:
         for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
             if not function or getattr(node, "name", "") == function:
                 words |= {
-                    part.value.partition(" ")[0]
+                    split_command([*filter(None, map(_text, call.args[:2]))])[0]
                     for call in ast.walk(node)
                     if isinstance(call, ast.Call) and getattr(call.func, "id", "") in RUNS
-                    for part in call.args[:1]
-                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
                 }
     return words
+
+
+def _text(part: ast.expr) -> str:
+    """The first word of a text in the source; "" for anything else."""
+    return part.value.partition(" ")[0] if isinstance(part, ast.Constant) and isinstance(part.value, str) else ""
 
 
 RUNS = ("run", "running", "started", "served")

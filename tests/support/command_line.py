@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,3 +47,13 @@ Run = Callable[..., Result]
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def split_command(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the name of the command that these words call, of one word or two, and the words after it.
+
+    >>> split_command(["collection", "add", "mail.neardup"]), split_command(["demo"])
+    (('collection add', ['mail.neardup']), ('demo', []))
+    """
+    count = 2 if words[:1] == ["collection"] else 1
+    return " ".join(words[:count]), [*words[count:]]

@@ -136,8 +136,8 @@ def check_the_core(folder: Path) -> None:
         mails.add(["pay the harbour office by Friday noon or else", "pay nobody"])
         assert [hit.id for hit in mails.search("harbour").hits] == ["#1"]
         assert mails.check() == []
-    typed("add", folder / "mail.neardup", demo, "--text", "text", "--id", "id")
-    typed("search", folder / "mail.neardup", "committee")
+    typed("collection", "add", folder / "mail.neardup", demo, "--text", "text", "--id", "id")
+    typed("collection", "search", folder / "mail.neardup", "committee")
     typed("plan", "--threshold", 0.7)
     room = scratch_array(1000)
     room[:] = 7

@@ -1,4 +1,4 @@
-"""``neardup add`` beside a server: others write in between; stopped or killed, it goes on by the same command."""
+"""``neardup collection add`` beside a server: others write in between; the same command goes on after a kill."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def giving_way(self, since):
     give_way(self, since)
 
 Store.give_way = giving_way
-sys.argv = ["neardup", "add", {path!r}, {file!r}, "--near", "80%", "--on-near", "link"]
+sys.argv = ["neardup", "collection", "add", {path!r}, {file!r}, "--near", "80%", "--on-near", "link"]
 from neardup.cli import main
 main()
 """
@@ -70,7 +70,7 @@ def test_a_put_is_acknowledged_before_the_addition_ends(run: Run, tmp_path: Path
     if number == signal.SIGINT:
         assert adding.returncode == 130
         assert f"{stored} documents stored" in told
-    result = run("add", path, file, "--near", "80%", "--on-near", "link", "--json")
+    result = run("collection", "add", path, file, "--near", "80%", "--on-near", "link", "--json")
     counts = json.loads(result.out)
     assert (counts["unchanged"], counts["added"], counts["documents"]) == (stored, N - stored, N + 5)
     with Collection(path) as known:

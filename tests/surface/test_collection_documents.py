@@ -61,19 +61,19 @@ def ids(path: Path) -> list[str]:
 
 
 def found(run: Run, path: Path, query: str) -> list[str]:
-    return [hit["id"] for hit in json.loads(run("search", path, query, "--json").out)["hits"]]
+    return [hit["id"] for hit in json.loads(run("collection", "search", path, query, "--json").out)["hits"]]
 
 
 def test_a_folder_of_all_formats(run: Run, folder: Path, path: Path) -> None:
-    result = run("add", path, folder)
+    result = run("collection", "add", path, folder)
     assert (result.status, result.out, result.err) == (0, f"8 documents added; {path} holds 8\n", "")
     assert ids(path) == sorted(FILES)
     assert sorted(found(run, path, "FINGERPRINT:sub/g.pdf_95")) == sorted(set(FILES) - {"sub/g.pdf"})
-    assert run("check", path).status == 0
+    assert run("collection", "check", path).status == 0
 
 
 def test_what_files_say_of_themselves_is_searched(run: Run, folder: Path, path: Path) -> None:
-    run("add", path, folder)
+    run("collection", "add", path, folder)
     with Collection(path, readonly=True) as collection:
         assert collection.get("a.txt").metadata == {}
         assert collection.get("d.docx").metadata == {"title": "A title", "author": "Ann Lee"}
@@ -92,33 +92,36 @@ def test_what_files_say_of_themselves_is_searched(run: Run, folder: Path, path: 
 
 
 def test_only_the_metadata_that_is_named(run: Run, folder: Path, path: Path) -> None:
-    run("add", path, folder, "--meta", "date")
+    run("collection", "add", path, folder, "--meta", "date")
     with Collection(path, readonly=True) as collection:
         assert collection.get("e.eml").metadata == {"date": "2020-01-31T16:30:00Z"}
-    assert "Allowed: One of id, text, from, to, cc, date" in run("add", path, folder, "--meta", "sent").err
+    assert (
+        "Allowed: One of id, text, from, to, cc, date"
+        in run("collection", "add", path, folder, "--meta", "sent").err
+    )
 
 
 def test_folders_and_single_files(run: Run, folder: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder.parent)
     for name in FILES:
-        assert run("add", path, f"letters/{name}").out.startswith("1 document added")
+        assert run("collection", "add", path, f"letters/{name}").out.startswith("1 document added")
     assert ids(path) == sorted(f"letters/{name}" for name in FILES)
     more = path.with_name("more.neardup")
     write(folder.parent / "other", {"a.txt": b"another text of this name"})
-    assert run("add", more, "letters", "other", "letters/a.txt").out.startswith("9 documents added")
+    assert run("collection", "add", more, "letters", "other", "letters/a.txt").out.startswith("9 documents added")
     assert ids(more) == sorted([*(f"letters/{name}" for name in FILES), "other/a.txt"])
 
 
 def test_a_folder_that_changed_is_added_again(run: Run, folder: Path, path: Path) -> None:
-    run("add", path, folder)
-    assert run("add", path, folder).out == f"0 documents added, 8 unchanged; {path} holds 8\n"
+    run("collection", "add", path, folder)
+    assert run("collection", "add", path, folder).out == f"0 documents added, 8 unchanged; {path} holds 8\n"
     write(folder, {"a.txt": b"other words"})
-    result = run("add", path, folder)
+    result = run("collection", "add", path, folder)
     assert result.status == 2
     assert has_parts(result.err, "'a.txt'", "already")
     assert "--replace" in result.err
     write(folder, {"a.txt": b"other words now", "new.eml": eml_of("new words", "s")})
-    result = run("add", path, folder, "--replace")
+    result = run("collection", "add", path, folder, "--replace")
     assert (result.status, result.out) == (0, f"1 document added, 8 replaced; {path} holds 9\n")
     with Collection(path, readonly=True) as collection:
         assert collection.get("a.txt").text == "other words now"
@@ -131,18 +134,18 @@ def test_a_collection_in_its_own_folder_is_no_document(
     monkeypatch.chdir(folder)
     own, listed = Path("own.neardup"), Path("problems.jsonl")
     for _ in range(2):
-        assert run("add", own, ".", "--replace", "--problems", listed).status == 0
+        assert run("collection", "add", own, ".", "--replace", "--problems", listed).status == 0
     assert ids(own) == sorted(FILES)
     with Collection(own) as collection:  # its log stands next to it
         collection.add(Path("."), on_duplicate="replace")
         collection.add([Path("a.txt"), Path("sub")], on_duplicate="skip")
         assert not [id for id in collection if "neardup" in id]
-    assert run("add", own, "*", "--replace", "--problems", listed).status == 0
-    assert "collection itself" in run("add", own, own).err
+    assert run("collection", "add", own, "*", "--replace", "--problems", listed).status == 0
+    assert "collection itself" in run("collection", "add", own, own).err
     write(folder / "data", {"a.jsonl": b'{"id": "x", "text": "one"}\n'})
     monkeypatch.chdir(folder / "data")
-    assert run("add", "own.neardup", ".").out.endswith("1 document added; own.neardup holds 1\n")
-    assert run("add", "own.neardup", ".", "--replace").out.endswith(
+    assert run("collection", "add", "own.neardup", ".").out.endswith("1 document added; own.neardup holds 1\n")
+    assert run("collection", "add", "own.neardup", ".", "--replace").out.endswith(
         "0 documents added, 1 replaced; own.neardup holds 1\n"
     )
 
@@ -150,7 +153,7 @@ def test_a_collection_in_its_own_folder_is_no_document(
 def test_files_that_cannot_be_read_are_listed(run: Run, folder: Path, path: Path, tmp_path: Path) -> None:
     write(folder, BROKEN)
     listed, out = tmp_path / "problems.jsonl", tmp_path / "out"
-    result = run("add", path, folder, "--problems", listed)
+    result = run("collection", "add", path, folder, "--problems", listed)
     assert result.status == 1
     assert result.out.startswith("8 documents added")
     assert f"4 rows rejected; {listed}" in result.err
@@ -166,25 +169,25 @@ def test_files_that_cannot_be_read_are_listed(run: Run, folder: Path, path: Path
 def test_the_list_of_problems_replaces_only_its_like(run: Run, folder: Path, path: Path, tmp_path: Path) -> None:
     listed = tmp_path / "problems.jsonl"
     write(folder, BROKEN)
-    run("add", path, folder, "--problems", listed)
+    run("collection", "add", path, folder, "--problems", listed)
     for name in BROKEN:
         (folder / name).unlink()
     write(folder, {"a.txt": b"other words"})
-    assert run("add", path, folder, "--problems", listed).status == 2
+    assert run("collection", "add", path, folder, "--problems", listed).status == 2
     assert listed.read_bytes().count(b"\n") == 4, "an addition that failed leaves it as it was"
-    assert run("add", path, folder, "--replace", "--problems", listed).status == 0
+    assert run("collection", "add", path, folder, "--replace", "--problems", listed).status == 0
     assert listed.read_bytes() == b"", "nothing was rejected"
     mine = write(tmp_path, {"mine.jsonl": b'{"id": 1}\n'}) / "mine.jsonl"
-    result = run("add", path, folder, "--replace", "--problems", mine)
+    result = run("collection", "add", path, folder, "--replace", "--problems", mine)
     assert (result.status, mine.read_bytes()) == (2, b'{"id": 1}\n')
     assert "list of problems" in result.err
-    assert run("add", path, folder, "--problems", path / "p.jsonl").status == 2
+    assert run("collection", "add", path, folder, "--problems", path / "p.jsonl").status == 2
 
 
 def test_many_problems_are_all_listed(run: Run, path: Path, tmp_path: Path) -> None:
     listed = tmp_path / "problems.jsonl"
     lines = write(tmp_path, {"in.jsonl": b'{"id": "a", "text": "x"}\n' + b"nonsense\n" * 1500}) / "in.jsonl"
-    known = json.loads(run("add", path, lines, "--problems", listed, "--json").out)
+    known = json.loads(run("collection", "add", path, lines, "--problems", listed, "--json").out)
     assert (known["added"], known["rejected"], len(known["problems"])) == (1, 1500, 1000)
     assert len(listed.read_bytes().splitlines()) == 1500
 
@@ -193,9 +196,9 @@ def test_many_problems_are_all_listed(run: Run, path: Path, tmp_path: Path) -> N
 def test_names_of_files_are_data(run: Run, path: Path, tmp_path: Path) -> None:
     names = ["\x1b[2J.txt", "a_20_80", 'quo"te.eml', "50% off.txt", "‮gpj.txt", "'; DROP TABLE documents; --.txt"]
     folder = write(tmp_path / "names", {name: eml_of("some words") for name in names})
-    assert run("add", path, folder).out.startswith("6 documents added")
+    assert run("collection", "add", path, folder).out.startswith("6 documents added")
     assert ids(path) == sorted(names)
-    shown = run("search", path, "words").out
+    shown = run("collection", "search", path, "words").out
     assert "\x1b" not in shown
     assert "\u202e" not in shown
 
@@ -204,13 +207,13 @@ def test_names_of_files_are_data(run: Run, path: Path, tmp_path: Path) -> None:
 
 
 def test_settings_of_a_new_collection(run: Run, folder: Path, path: Path) -> None:
-    result = run("add", path, folder, "--length", 4, "--slots", 128, "--scale", 8, "--floor", 3)
+    result = run("collection", "add", path, folder, "--length", 4, "--slots", 128, "--scale", 8, "--floor", 3)
     assert result.status == 0
-    known = json.loads(run("info", path, "--json").out)
+    known = json.loads(run("collection", "info", path, "--json").out)
     assert known["settings"] == {"length": 4, "slots": 128, "scale": 8, "floor": 3}
-    assert run("add", path, folder, "--replace", "--scale", 8).status == 0
-    assert run("search", path, "FINGERPRINT:a.txt_90_80").status == 0
-    result = run("add", path, folder, "--replace", "--scale", 9, "--floor", 3)
+    assert run("collection", "add", path, folder, "--replace", "--scale", 8).status == 0
+    assert run("collection", "search", path, "FINGERPRINT:a.txt_90_80").status == 0
+    result = run("collection", "add", path, folder, "--replace", "--scale", 9, "--floor", 3)
     assert (result.status, result.out) == (2, "")
     assert has_parts(result.err, f"{path} was made", "scale 8, not 9")
     assert "fixed when" in result.err
@@ -228,7 +231,7 @@ def test_settings_of_a_new_collection(run: Run, folder: Path, path: Path) -> Non
     ],
 )
 def test_a_mistake_leaves_no_collection(run: Run, folder: Path, path: Path, typed: Any, said: str) -> None:
-    result = run("add", path, folder, *typed)
+    result = run("collection", "add", path, folder, *typed)
     assert result.status == 2
     assert said in result.err
     assert not path.exists()
@@ -236,14 +239,14 @@ def test_a_mistake_leaves_no_collection(run: Run, folder: Path, path: Path, type
 
 def test_compact(run: Run, path: Path, tmp_path: Path) -> None:
     folder = write(tmp_path / "letters", {f"{k}.docx": docx_of(f"{OTHER} own{k} " * 20) for k in range(40)})
-    run("add", path, folder)
-    run("remove", path, *(f"{k}.docx" for k in range(1, 40)))
-    result = run("compact", path)
+    run("collection", "add", path, folder)
+    run("collection", "remove", path, *(f"{k}.docx" for k in range(1, 40)))
+    result = run("collection", "compact", path)
     assert result.status == 0
     assert result.out.startswith(f"{path} has ")
     assert result.out.endswith(" before; it holds 1 document\n")
-    known = json.loads(run("compact", path, "--upgrade", "--json").out)
+    known = json.loads(run("collection", "compact", path, "--upgrade", "--json").out)
     assert known["documents"] == 1
     assert known["after"] <= known["before"] == path.stat().st_size < 200_000
-    assert run("check", path).status == 0
-    assert "no collection" in run("compact", tmp_path / "none").err
+    assert run("collection", "check", path).status == 0
+    assert "no collection" in run("collection", "compact", tmp_path / "none").err

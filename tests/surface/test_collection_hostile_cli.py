@@ -23,7 +23,9 @@ TYPED = tuple(id for k, id in enumerate(_ALL) if FULL or k % 4 == 0 or id in _AS
 def path(run: Run, tmp_path: Path) -> Path:
     texts = {id: f"{BASE} own{k}" for k, id in enumerate(TYPED)}
     lines = write_documents(tmp_path / "in.jsonl", texts, sender=[f"{id} \x1b[31m" for id in TYPED])
-    result = run("add", tmp_path / "x.neardup", lines, "--text", "text", "--id", "id", "--meta", "sender")
+    result = run(
+        "collection", "add", tmp_path / "x.neardup", lines, "--text", "text", "--id", "id", "--meta", "sender"
+    )
     assert result.out == f"{len(TYPED)} documents added; {tmp_path}/x.neardup holds {len(TYPED)}\n"
     return tmp_path / "x.neardup"
 
@@ -35,29 +37,31 @@ def is_safe(printed: str) -> bool:
 
 def test_every_hostile_id_from_the_first_command_to_the_last(run: Run, path: Path) -> None:
     for k, id in enumerate(TYPED):
-        found = run("search", path, f"FINGERPRINT:{quoted(id)}_90", "--limit", 1000)
+        found = run("collection", "search", path, f"FINGERPRINT:{quoted(id)}_90", "--limit", 1000)
         assert (found.status, found.err) == (0, "")
         assert found.out.startswith(f"{display.counted(len(TYPED) - k - 1, 'document')} found")
-        why = run("search", path, f"FINGERPRINT:{quoted(id)}_90", "--why-not", id)
+        why = run("collection", "search", path, f"FINGERPRINT:{quoted(id)}_90", "--why-not", id)
         assert "the query document" in why.out
-        explained = run("search", path, f"EXPLAIN FINGERPRINT:{quoted(id)}_90 AND sender:{quoted(id)}")
+        explained = run(
+            "collection", "search", path, f"EXPLAIN FINGERPRINT:{quoted(id)}_90 AND sender:{quoted(id)}"
+        )
         assert explained.status == 0
-        removed = run("remove", path, "--", id)
+        removed = run("collection", "remove", path, "--", id)
         assert removed.out == f"1 document removed; {path} holds {len(TYPED) - k - 1}\n"
-        gone = run("remove", path, "--", id)
+        gone = run("collection", "remove", path, "--", id)
         assert gone.status == 2
         assert all(map(is_safe, (found.out, why.out, explained.out, removed.out, gone.err)))
         if k + 1 == len(TYPED) // 2:
-            assert run("check", path).status == 0
-    assert run("check", path).out == "0 documents checked, no fault found\n"
+            assert run("collection", "check", path).status == 0
+    assert run("collection", "check", path).out == "0 documents checked, no fault found\n"
 
 
 def test_as_json_ids_are_as_they_are(run: Run, path: Path) -> None:
-    printed = run("search", path, "word3", "--json", "--limit", 1000).out
+    printed = run("collection", "search", path, "word3", "--json", "--limit", 1000).out
     assert {hit["id"] for hit in json.loads(printed)["hits"]} == set(TYPED)
-    token = json.loads(run("search", path, "word3", "--json", "--limit", 1).out)["next"]
+    token = json.loads(run("collection", "search", path, "word3", "--json", "--limit", 1).out)["next"]
     assert re.fullmatch(r"[\w-]+", token)
-    assert run("search", path, "word3", "--after", token).status == 0
+    assert run("collection", "search", path, "word3", "--after", token).status == 0
 
 
 @pytest.mark.parametrize(
@@ -83,8 +87,8 @@ def test_a_mistaken_search_says_what_to_do(
     run: Run, path: Path, query: str, position: int, said: str, do: str
 ) -> None:
     if "more than one" in said:
-        run("add", path, write_documents(path.with_name("a.jsonl"), {"a": BASE}))
-    result = run("search", path, query)
+        run("collection", "add", path, write_documents(path.with_name("a.jsonl"), {"a": BASE}))
+    result = run("collection", "search", path, query)
     assert (result.status, result.out) == (2, "")
     first, shown, caret, *rest = result.err.splitlines()
     assert first.startswith("error: ")
@@ -98,13 +102,13 @@ def test_a_mistaken_search_says_what_to_do(
 
 def test_a_text_shorter_than_a_shingle_says_what_it_means(run: Run, path: Path) -> None:
     lines = write_documents(path.with_name("short.jsonl"), {"short": "Three little WORDS"})
-    run("add", path, lines)
-    found = run("search", path, 'TEXT:"three, little words"_50_90')
+    run("collection", "add", path, lines)
+    found = run("collection", "search", path, 'TEXT:"three, little words"_50_90')
     assert (found.status, found.out.splitlines()[:2]) == (0, ["1 document found (complete)", "short"])
-    explained = run("search", path, 'TEXT:"three little"', "--explain").out
+    explained = run("collection", "search", path, 'TEXT:"three little"', "--explain").out
     assert "fewer than 5 words" in explained
     assert "as a phrase" in explained
-    none = run("search", path, 'TEXT:"three little"')
+    none = run("collection", "search", path, 'TEXT:"three little"')
     assert (none.status, none.out.splitlines()) == (
         0,
         ["0 documents found (complete); put EXPLAIN before the query to see its meaning"],

@@ -108,7 +108,14 @@ def test_a_text_that_is_too_large_is_refused_the_same_way_everywhere(
         assert list(collection) == ["b"]
     with serving(tmp_path / "served.neardup") as service:
         assert said in service("PUT", "/v1/documents/a", {"text": text}).error["message"]
-    ran = run("add", tmp_path / "typed.neardup", tmp_path / "rows.jsonl", "--problems", tmp_path / "problems")
+    ran = run(
+        "collection",
+        "add",
+        tmp_path / "typed.neardup",
+        tmp_path / "rows.jsonl",
+        "--problems",
+        tmp_path / "problems",
+    )
     assert ran.status == 1
     assert said in (tmp_path / "problems").read_text()
 

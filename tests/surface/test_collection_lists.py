@@ -30,35 +30,38 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_page_of_the_list_leads_to_the_next(run: Run, path: Path) -> None:
-    first = run("list", path, "--limit", 2)
+    first = run("collection", "list", path, "--limit", 2)
     assert first.out.splitlines() == [
         'a  20 tokens  {"year": 2020}',
         'b  21 tokens  {"year": 2021}',
         "more: --after 2",
     ]
-    rest = run("list", path, "--limit", 2, "--after", 2)
+    rest = run("collection", "list", path, "--limit", 2, "--after", 2)
     assert [line.split("  ")[0] for line in rest.out.splitlines()] == ["c", r"d\n\x1b[31m"]
-    pages = [json.loads(run("list", path, "--limit", 2, "--after", after, "--json").out) for after in (0, 2)]
+    pages = [
+        json.loads(run("collection", "list", path, "--limit", 2, "--after", after, "--json").out)
+        for after in (0, 2)
+    ]
     assert [one["id"] for page in pages for one in page["documents"]] == list(TEXTS)
     assert pages[1]["next"] is None
 
 
 def test_documents_without_a_group_are_compared_afterwards(run: Run, path: Path) -> None:
-    assert f"neardup groups {path} --complete" in run("groups", path).out
-    done = run("groups", path, "--complete", "--near", "80%")
+    assert f"neardup collection groups {path} --complete" in run("collection", "groups", path).out
+    done = run("collection", "groups", path, "--complete", "--near", "80%")
     assert done.status == 0
     assert done.out.splitlines()[0] == (
         "4 documents in no group compared: 2 near another one (recall 0.9900 or more), 2 linked"
     )
-    [group] = json.loads(run("groups", path, "--json").out)["groups"]
+    [group] = json.loads(run("collection", "groups", path, "--json").out)["groups"]
     assert sorted(member["id"] for member in group["members"]) == ["a", "b", "d\n\x1b[31m"]
-    again = run("groups", path, "--complete")
+    again = run("collection", "groups", path, "--complete")
     assert again.out.startswith("1 document in no group compared: 0 near another one")
-    assert run("groups", path, "--regroup", 1).out.startswith("1 group brought")
-    assert run("groups", path, "--regroup", 0.8).out.startswith("1 group brought")
-    assert json.loads(run("groups", path, "--json").out)["groups"][0]["id"] == 1
+    assert run("collection", "groups", path, "--regroup", 1).out.startswith("1 group brought")
+    assert run("collection", "groups", path, "--regroup", 0.8).out.startswith("1 group brought")
+    assert json.loads(run("collection", "groups", path, "--json").out)["groups"][0]["id"] == 1
     for wrong in (("--complete",), ("--near", 0.7)):
-        assert run("groups", path, "--regroup", 0.8, *wrong).status == 2
+        assert run("collection", "groups", path, "--regroup", 0.8, *wrong).status == 2
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
@@ -75,12 +78,12 @@ def test_documents_are_exported_whole(run: Run, path: Path, tmp_path: Path, form
 
 def test_a_backup_is_a_collection_of_its_own(run: Run, path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.neardup"
-    assert run("backup", path, copy).status == 0
+    assert run("collection", "backup", path, copy).status == 0
     with Collection(path) as first:
         first.remove("a")
     with Collection(copy, readonly=True) as second:
         assert list(second) == list(TEXTS)
         assert second.check() == []
-    refused = run("backup", path, copy)
+    refused = run("collection", "backup", path, copy)
     assert refused.status == 2
     assert f"{copy} exists already" in refused.err

@@ -119,14 +119,14 @@ def test_mistakes_are_explained(letters: nd.Collection) -> None:
 def test_the_commands_tag_export_and_import(run: Run, letters: nd.Collection, tmp_path: Path) -> None:
     path = letters.path
     letters.close()
-    said = run("tag", path, "hot", "--id", "a", "--query", "something", "--by", "ann")
+    said = run("collection", "tag", path, "hot", "--id", "a", "--query", "something", "--by", "ann")
     assert (said.status, said.out) == (0, "hot added to 2 documents (action 1)\n")
-    assert run("tag", path, "hot", "--id", "a", "--remove", "--by", "ann").out.startswith(
+    assert run("collection", "tag", path, "hot", "--id", "a", "--remove", "--by", "ann").out.startswith(
         "hot taken from 1 document"
     )
-    assert run("tag", path, "hot", "--id", "a", "--remove").out == "nothing to change\n"
-    assert run("tag", path, "hot").status == run("tag", path).status == 2
-    found = run("search", path, "tag:hot OR tag:none", "--json").out
+    assert run("collection", "tag", path, "hot", "--id", "a", "--remove").out == "nothing to change\n"
+    assert run("collection", "tag", path, "hot").status == run("collection", "tag", path).status == 2
+    found = run("collection", "search", path, "tag:hot OR tag:none", "--json").out
     assert [hit["id"] for hit in json.loads(found)["hits"]] == ["c"]
     tags = tmp_path / "tags.csv"
     assert run("export", path, "--what", "tags", "-o", tags).out.startswith("1 document written")
@@ -140,12 +140,17 @@ def test_the_commands_tag_export_and_import(run: Run, letters: nd.Collection, tm
         {"id": "a", "tags": ["hot", "new"]},
         {"id": "c", "tags": ["hot"]},
     ]
-    assert run("tag", path, "--undo", "--by", "Cy").out == "undo action 3: 2 decisions restored (action 4)\n"
-    assert run("tag", path, "--undo", "--by", "Cy").out == "nothing to undo\n"
-    assert run("tag", path, "--action", "4", "--by", "ann").out.startswith("redo action 3: 2 decisions")
-    assert has_parts(run("tag", path, "--action", "99").err, "no action 99")
-    assert has_parts(run("tag", path, "hot", "--undo").err, "--undo")
-    assert run("search", path, "tag:new", "--fields", "metadata").out.startswith("1 document")
+    assert (
+        run("collection", "tag", path, "--undo", "--by", "Cy").out
+        == "undo action 3: 2 decisions restored (action 4)\n"
+    )
+    assert run("collection", "tag", path, "--undo", "--by", "Cy").out == "nothing to undo\n"
+    assert run("collection", "tag", path, "--action", "4", "--by", "ann").out.startswith(
+        "redo action 3: 2 decisions"
+    )
+    assert has_parts(run("collection", "tag", path, "--action", "99").err, "no action 99")
+    assert has_parts(run("collection", "tag", path, "hot", "--undo").err, "--undo")
+    assert run("collection", "search", path, "tag:new", "--fields", "metadata").out.startswith("1 document")
 
 
 def test_tags_are_a_field_of_queries(letters: nd.Collection) -> None:

@@ -33,7 +33,7 @@ def beginning(self, connection):
     begin(self, connection)
 
 intake._prepare, Store._begin = prepared, beginning
-sys.argv = ["neardup", "add", {path!r}, {file!r}, "--wait", "300", *{more!r}]
+sys.argv = ["neardup", "collection", "add", {path!r}, {file!r}, "--wait", "300", *{more!r}]
 from neardup.cli import main
 main()
 """

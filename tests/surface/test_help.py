@@ -7,13 +7,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 
 from neardup.cli import help
 from neardup.cli.app import app
-from neardup.cli.commands import COMMANDS, PURPOSES
+from neardup.cli.commands import COMMANDS, ON_COLLECTIONS, PURPOSES
 from neardup.settings import FIELDS
 from neardup.settings.rules import OTHER, PANELS
 from support.command_line import Run
@@ -24,7 +25,7 @@ def test_long_help_is_by_purpose_and_ends_with_examples(
     run: Run, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    result = run(command, "--help")
+    result = run(*command.split(), "--help")
     assert result.status == 0
     headings = re.findall(r"^([A-Z][a-z ]+):$", result.out, re.MULTILINE)
     assert headings[-2 if COMMANDS[command].examples else -1] == OTHER
@@ -35,12 +36,13 @@ def test_long_help_is_by_purpose_and_ends_with_examples(
     assert all(len(line) <= 80 for line in result.out.splitlines())
 
 
-@pytest.mark.parametrize("command", ["", "dedup", "add", "info"])
+@pytest.mark.parametrize("command", ["", "dedup", "collection add", "collection info"])
 def test_the_parser_prints_the_same_help(run: Run, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Help among other options comes from the parser."""
     monkeypatch.setenv("COLUMNS", "80")
-    typed = [command, "--no-config", "--help"] if command else ["--help", "--version"]
-    assert run(*typed).out == run(*([command] if command else []), "--help").out
+    words = command.split()
+    typed = [*words, "--no-config", "--help"] if command else ["--help", "--version"]
+    assert run(*typed).out == run(*words, "--help").out
 
 
 @pytest.mark.parametrize("columns", [52, 80, 98])
@@ -60,7 +62,9 @@ CLASSES = "exact copies: 0 identical, 1 with the same words"
 def test_the_help_lists_what_the_parser_takes() -> None:
     context = typer.Context(typer.main.get_command(app))
     for name in COMMANDS:
-        command = context.command.get_command(context, name)  # type: ignore[attr-defined]
+        command: Any = context.command
+        for word in name.split():
+            command = command.get_command(context, word)
         text = help.page(name, 98)
         for parameter in command.get_params(context):
             shown = max(parameter.opts, key=len) if parameter.param_type_name == "option" else parameter.metavar
@@ -99,7 +103,7 @@ def test_each_setting_has_a_purpose_and_examples_are_of_commands() -> None:
     assert {field.panel for field in FIELDS.values()} <= set(PANELS)
     assert {option.panel for one in COMMANDS.values() for option in one.options} <= set(PANELS)
     listed = [name for commands in PURPOSES.values() for name in commands]
-    assert sorted([*listed, "look"]) == sorted(COMMANDS)
+    assert sorted([*listed, "look", *(f"collection {name}" for name in ON_COLLECTIONS)]) == sorted(COMMANDS)
     for command in ("dedup", "group", "fingerprint", "merge", "plan"):
         assert len(COMMANDS[command].examples) == 2
         known = {spelling for option in COMMANDS[command].options for spelling in option.spelling}
@@ -141,7 +145,7 @@ def test_a_hostile_text_is_shown_escaped(run: Run, tmp_path: Path) -> None:
 def test_a_word_that_is_neither_a_command_nor_an_input(run: Run) -> None:
     typo = run("dedpu", "x")
     assert typo.status == 2
-    assert "No such command 'dedpu'. Did you mean 'dedup'?" in typo.err
+    assert "There is no command, file or folder 'dedpu'. Did you mean 'dedup'?" in typo.err
     missing = run("missing.jsonl")
     assert missing.status == 2
     assert "no file or folder missing.jsonl" in missing.err
@@ -160,3 +164,18 @@ def test_a_shell_completes_commands_options_and_values(words: str, wanted: set[s
     command = [sys.executable, "-m", "neardup"]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     assert set(done.stdout.split()) == wanted
+
+
+@pytest.mark.parametrize("name", ON_COLLECTIONS)
+def test_an_old_spelling_names_the_command_of_a_collection(run: Run, name: str) -> None:
+    said = run(name, "mail.neardup", "it's")
+    assert said.status == 2
+    assert f"neardup collection {name} mail.neardup 'it'\"'\"'s'" in said.err
+
+
+def test_commands_of_a_collection_are_listed_and_suggested(run: Run) -> None:
+    for words in (("collection",), ("collection", "--help")):
+        said = run(*words)
+        assert all(f"\n  {name} " in said.out + said.err for name in ON_COLLECTIONS)
+    said = run("collection", "serch", "mail.neardup")
+    assert (said.status, "'search'" in said.err) == (2, True)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import neardup.review.live as room
 from neardup.cli.commands import COMMANDS
+from support.command_line import split_command
 from support.paths import DOCS
 
 PAGE = (DOCS / "howto" / "review.md").read_text(encoding="utf-8")
@@ -16,8 +17,8 @@ def test_every_command_has_the_options_it_is_shown_with() -> None:
     shown = re.findall(r"^\$ neardup (.*)$", PAGE, re.MULTILINE)
     assert len(shown) == 5
     for line in shown:
-        words = line.split()
-        known = {name for option in COMMANDS[words[0]].options for name in option.spelling}
+        name, words = split_command(line.split())
+        known = {name for option in COMMANDS[name].options for name in option.spelling}
         assert {word for word in words if word.startswith("-")} <= known, line
 
 

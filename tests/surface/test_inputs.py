@@ -80,7 +80,7 @@ def test_a_mailbox_loses_its_repeated_mails(run: Run, tmp_path: Path) -> None:
     library.close()
     assert [row["copy_of"] for row in rows(tmp_path / "out" / "copies.parquet")] == ["in.mbox!/1.eml"]
     collection = tmp_path / "all.neardup"
-    said = run("add", collection, tmp_path / "in.mbox")
+    said = run("collection", "add", collection, tmp_path / "in.mbox")
     assert "4 documents added" in said.out
 
 
@@ -141,7 +141,7 @@ def test_standard_input_beside_a_file_of_another_format(run: Run, tmp_path: Path
 
 def test_commands_that_read_standard_input(run: Run, tmp_path: Path, piped: Any) -> None:
     piped(JSONL)
-    assert "4 documents added" in run("add", tmp_path / "all.neardup", "-").out
+    assert "4 documents added" in run("collection", "add", tmp_path / "all.neardup", "-").out
     piped(JSONL)
     assert run("group", "-", "-o", tmp_path / "out").status == 0
     piped(JSONL)

@@ -88,7 +88,7 @@ def test_no_column_looks_like_text(run: Run, tmp_path: Path) -> None:
     [
         (["dedup", "x", "--frobnicate"], "No such option: --frobnicate"),
         (["compare"], "Missing argument"),
-        (["dedpu"], "No such command 'dedpu'"),
+        (["dedpu"], "There is no command, file or folder 'dedpu'"),
         (["plan", "--slots", "high"], "Invalid value for '--slots'"),
         (["group", "x", "--only-contained", "1"], "No such option: --only-contained"),
     ],

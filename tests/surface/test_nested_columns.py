@@ -113,6 +113,6 @@ def test_fields_of_rows_in_memory_and_in_collections(run: Run, tmp_path: Path) -
         flat_groups = nd.find(FLAT, within="source", keep="max:year", id="id").groups
         assert nested_groups.to_pylist() == flat_groups.to_pylist()
     path = write_rows(tmp_path / "in.jsonl", NESTED)
-    assert run("add", tmp_path / "c.db", path, "--meta", "meta.year").status == 0
+    assert run("collection", "add", tmp_path / "c.db", path, "--meta", "meta.year").status == 0
     with nd.Collection(tmp_path / "c.db") as collection:
         assert {one.id: one.metadata for one in collection.documents()}["r2"] == {"meta.year": 5}

@@ -187,7 +187,9 @@ def test_what_holds_no_text_is_refused_where_one_document_is_asked_for(run: Run,
     said = run("compare", tmp_path / "in" / "a.dat", tmp_path / "in" / "c.txt")
     assert (said.status, said.out) == (2, "")
     assert has_parts(said.err, "a.dat:", "not text (zip)")
-    said = run("add", tmp_path / "all.neardup", tmp_path / "in", "--problems", tmp_path / "problems.jsonl")
+    said = run(
+        "collection", "add", tmp_path / "all.neardup", tmp_path / "in", "--problems", tmp_path / "problems.jsonl"
+    )
     assert said.status == 1
     assert "1 document added" in said.out
     problems = [json.loads(line) for line in (tmp_path / "problems.jsonl").read_text().splitlines()]

@@ -97,7 +97,7 @@ def test_rows_of_files_of_two_formats(run: Run, mails: Path, tmp_path: Path) -> 
 
 def test_two_documents_of_a_collection(run: Run, mails: Path, tmp_path: Path) -> None:
     path = tmp_path / "mail.neardup"
-    run("add", path, mails, "--text", "text", "--id", "id")
+    run("collection", "add", path, mails, "--text", "text", "--id", "id")
     said = run("compare", path, "a", "b", "--json")
     assert (said.status, measured(said.out)) == (0, RESEMBLANCE)
     assert "'x'" in run("compare", path, "a", "x").err

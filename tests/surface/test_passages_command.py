@@ -24,7 +24,7 @@ for number in WITH_FOOTER:
 
 
 def run(command: str, folder: Path, *given: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    typed = [sys.executable, "-m", "neardup", command, *given]
+    typed = [sys.executable, "-m", "neardup", *command.split(), *given]
     done = subprocess.run(typed, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == status, done.stderr
     return done
@@ -115,7 +115,7 @@ def test_scans_of_other_files_are_refused(folder: Path, parts: list[str]) -> Non
 
 
 def test_the_passages_of_a_document_of_a_collection(folder: Path) -> None:
-    run("add", folder, "posts.neardup", "posts.parquet", "--id", "key")
+    run("collection add", folder, "posts.neardup", "posts.parquet", "--id", "key")
     quoted = json.loads(run("passages", folder, "posts.neardup", "--of", "d5", "--json").stdout)
     assert [(one["id"], one["tokens"]) for one in quoted["passages"]] == [("d19", 62), ("d2", 62), ("d6", 62)]
     printed = run("passages", folder, "posts.neardup", "--of", "d5", "--length", "62").stdout

@@ -83,7 +83,7 @@ def test_pages_images_lists_and_collections_too(run: Run, mails: Path, tmp_path:
     mails.chmod(0o600)
     assert run("compare", tmp_path / "a.txt", tmp_path / "a.txt", "--html", tmp_path / "x.html").status == 0
     assert run("plan", mails, "--svg", tmp_path / "x.svg").status == 1
-    assert run("add", tmp_path / "c.neardup", mails, "--problems", tmp_path / "p.jsonl").status == 1
+    assert run("collection", "add", tmp_path / "c.neardup", mails, "--problems", tmp_path / "p.jsonl").status == 1
     assert {mode(tmp_path / name) for name in ("x.html", "x.svg", "p.jsonl", "c.neardup")} == {0o600}
 
 

@@ -1,4 +1,4 @@
-"""``neardup search`` as it is typed, over a collection in a file."""
+"""``neardup collection search`` as it is typed, over a collection in a file."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def search(tmp_path_factory: pytest.TempPathFactory) -> Search:
         mails.add(write_documents(path.with_name("mail.jsonl"), texts))
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        done = CliRunner().invoke(app, ["search", str(path), *arguments])
+        done = CliRunner().invoke(app, ["collection", "search", str(path), *arguments])
         return done.exit_code, done.stdout, done.stderr
 
     return run
@@ -49,7 +49,7 @@ def test_a_bound_of_the_comparisons_is_stated(tmp_path: Path) -> None:
     long = " ".join(f"word{number}" for number in range(2000))
     with Collection(tmp_path / "long.neardup") as made:
         made.add([{"id": name, "text": f"{long} {name}"} for name in "abcd"])
-    line = ["search", str(tmp_path / "long.neardup"), "FINGERPRINT:a_50_80", "--most-compared", "1"]
+    line = ["collection", "search", str(tmp_path / "long.neardup"), "FINGERPRINT:a_50_80", "--most-compared", "1"]
     done = CliRunner().invoke(app, line)
     assert done.stdout.splitlines()[0] == "at least 1 document found (2 candidates not compared)"
 
@@ -129,16 +129,16 @@ def test_a_mistake_is_shown_with_its_place(search: Search) -> None:
 
 def test_a_collection_that_is_missing_is_a_shard_that_does_not_answer(run: Run, tmp_path: Path) -> None:
     places = [tmp_path / f"{number}.neardup" for number in range(2)]
-    assert run("add", places[0], write_rows(tmp_path / "a.jsonl", ROWS)).status == 0
-    whole, refused = run("search", places[0], "fox"), run("search", *places, "fox")
+    assert run("collection", "add", places[0], write_rows(tmp_path / "a.jsonl", ROWS)).status == 0
+    whole, refused = run("collection", "search", places[0], "fox"), run("collection", "search", *places, "fox")
     assert refused.status == 2
     assert has_parts(refused.err, str(places[1]))
-    answer = run("search", *places, "fox", "--partial")
+    answer = run("collection", "search", *places, "fox", "--partial")
     assert answer.status == 0
     assert has_parts(answer.err, str(places[1]), "Shard 2 of 2")
     assert answer.out.splitlines()[1:] == whole.out.splitlines()[1:]
     assert not places[1].exists()
-    assert run("search", places[1], tmp_path / "2.neardup", "fox", "--partial").status == 2
+    assert run("collection", "search", places[1], tmp_path / "2.neardup", "fox", "--partial").status == 2
 
 
 def test_a_query_that_begins_with_a_minus_sign_is_explained(search: Search) -> None:

@@ -186,17 +186,17 @@ def test_a_search_of_services_and_files(tmp_path: Path, run: Run) -> None:
             shards.put(f"d{number}", f"{TEXT} {number}")
     with serving(places[0]) as service:
         url = address(service)
-        page = json.loads(run("search", url, places[1], "FINGERPRINT:d1_20", "--json").out)
+        page = json.loads(run("collection", "search", url, places[1], "FINGERPRINT:d1_20", "--json").out)
         with Collections(places) as shards:
             expected = shards.search("FINGERPRINT:d1_20")
         assert [hit["id"] for hit in page["hits"]] == [hit.id for hit in expected.hits]
         assert (page["found"], page.get("missing", [])) == (7, [])
-        assert run("search", url, places[1], "FINGERPRINT:d1_20", "--explain").status == 2
-    gone = run("search", url, places[1], "NOT nothing", "--shard-seconds", 1)
+        assert run("collection", "search", url, places[1], "FINGERPRINT:d1_20", "--explain").status == 2
+    gone = run("collection", "search", url, places[1], "NOT nothing", "--shard-seconds", 1)
     assert (gone.status != 0, "Shard 1 of 2" in gone.err) == (True, True)
-    part = run("search", url, places[1], "NOT nothing", "--partial", "--shard-seconds", 1)
+    part = run("collection", "search", url, places[1], "NOT nothing", "--partial", "--shard-seconds", 1)
     assert (part.status, "Shard 1 of 2" in part.err) == (0, True)
-    assert run("search", places[1], "NOT nothing", "--partial").status == 2
+    assert run("collection", "search", places[1], "NOT nothing", "--partial").status == 2
 
 
 def test_options_that_contradict_one_another(tmp_path: Path, run: Run) -> None:

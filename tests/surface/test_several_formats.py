@@ -117,8 +117,8 @@ def test_fingerprints_and_collections_take_them(run: Run, folder: Path, tmp_path
     assert read(tmp_path / "kept" / "kept" / "b.jsonl") == []
     assert run("dedup", folder / "c.csv", "--against", parts[0], "-o", tmp_path / "new").status == 0
     assert [row["id"] for row in read(tmp_path / "new" / "kept.csv")] == ["d"]
-    assert run("add", tmp_path / "all.db", folder).status == 0
-    assert has_parts(run("info", tmp_path / "all.db").out, "4")
+    assert run("collection", "add", tmp_path / "all.db", folder).status == 0
+    assert has_parts(run("collection", "info", tmp_path / "all.db").out, "4")
 
 
 @pytest.mark.parametrize(

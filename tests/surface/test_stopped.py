@@ -92,7 +92,7 @@ def stopping(self, numbers):
     group(self, numbers)
 
 pending.Pending.group = stopping
-sys.argv = ["neardup", "groups", {path!r}, "--complete"]
+sys.argv = ["neardup", "collection", "groups", {path!r}, "--complete"]
 from neardup.cli import main
 main()
 """
@@ -136,7 +136,7 @@ def stopping(self, numbers):
     change(self, numbers)
 
 groups.GroupThresholds._change = stopping
-sys.argv = ["neardup", "groups", {path!r}, "--regroup", "0.9"]
+sys.argv = ["neardup", "collection", "groups", {path!r}, "--regroup", "0.9"]
 from neardup.cli import main
 main()
 """

@@ -33,7 +33,7 @@ def paths() -> Iterator[tuple[str, Option]]:
 
 def typed(command: str, asked: Option, url: str) -> list[str]:
     """Return a command line with a URL in one option and a word in all required ones."""
-    words = [command]
+    words = command.split()
     for option in options_of(COMMANDS[command].record):
         value = url if option.name == asked.name else "nothing"
         if not option.spelling:
@@ -58,7 +58,13 @@ def test_a_url_is_refused_where_a_path_is_needed(
 
 def test_all_kinds_of_paths_are_among_them() -> None:
     known = {(command, option.name) for command, option in paths()}
-    assert {("dedup", "out"), ("merge", "out"), ("add", "path"), ("report", "page"), ("export", "file")} <= known
+    assert {
+        ("dedup", "out"),
+        ("merge", "out"),
+        ("collection add", "path"),
+        ("report", "page"),
+        ("export", "file"),
+    } <= known
 
 
 @pytest.mark.parametrize("url", URLS)

@@ -118,11 +118,11 @@ def wait_until_ready(address: str) -> None:
 def test_a_store_owner_adds_searches_and_serves(run: Run, letters: Path, tmp_path: Path) -> None:
     """docs/tutorial/a-collection.md, docs/reference/service.md."""
     path = tmp_path / "mail.neardup"
-    assert run("add", path, letters).status == 0
-    searched = run("search", path, "FINGERPRINT:memo.txt_20_80")
+    assert run("collection", "add", path, letters).status == 0
+    searched = run("collection", "search", path, "FINGERPRINT:memo.txt_20_80")
     assert searched.status == 0, searched.err
     assert searched.out.startswith("2 documents found")
-    assert run("search", path, "FINGERPRINT:memo.txt_20_80 AND NOT canteen AND crane").status == 0
+    assert run("collection", "search", path, "FINGERPRINT:memo.txt_20_80 AND NOT canteen AND crane").status == 0
     command = [sys.executable, "-m", "neardup", "serve", str(path), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         try:
@@ -141,8 +141,8 @@ def test_a_store_owner_adds_searches_and_serves(run: Run, letters: Path, tmp_pat
     assert {hit["id"] for hit in hits} == {"memo-2.txt", "memo-copy.txt"}
     assert near[0]["id"] == "memo-2.txt"
     assert near[0]["resemblance"] == 1
-    assert run("remove", path, "memo-copy.txt").status == 0
-    assert run("check", path).status == 0
+    assert run("collection", "remove", path, "memo-copy.txt").status == 0
+    assert run("collection", "check", path).status == 0
 
 
 def test_a_teacher_shows_shingles_signatures_and_bands(run: Run, tmp_path: Path) -> None:

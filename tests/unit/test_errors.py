@@ -73,5 +73,5 @@ def test_a_nested_tag_is_an_error_in_words(tmp_path: Path) -> None:
     ],
 )
 def test_public_words_hold_no_path(given: str, public: str) -> None:
-    error = NeardupError(given, "Not /etc/passwd", "neardup check /srv/c.neardup")
-    assert error.public() == {"given": public, "allowed": "Not …", "do": "neardup check …"}
+    error = NeardupError(given, "Not /etc/passwd", "neardup collection check /srv/c.neardup")
+    assert error.public() == {"given": public, "allowed": "Not …", "do": "neardup collection check …"}

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable
+from difflib import get_close_matches
 from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -15,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from neardup.cli import help
-from neardup.cli.commands import COMMANDS, LOOK, Command
+from neardup.cli.commands import COLLECTION, COMMANDS, LOOK, ON_COLLECTIONS, PURPOSES, Command
 from neardup.cli.config import config_parameters, configured
 from neardup.cli.messages import guarded
 from neardup.cli.option import FINGERPRINTS_AT_URL, OUTPUT_AT_URL, RESULT_AT_URL, TABLE_AT_URL, Option, filled
@@ -46,7 +47,7 @@ class _OwnHelp(TyperCommand):
         for word in args:
             if command := _REPLACED.get((self.name or "", word.partition("=")[0])):
                 ctx.fail(f"{word} is a command of its own now: {command}")
-        if self.name == "search":
+        if self.name == f"{COLLECTION} search":
             self._explain_minus(ctx, args)
         return super().parse_args(ctx, args)
 
@@ -60,7 +61,7 @@ class _OwnHelp(TyperCommand):
             if re.match("-[^-]", word) and word[:2] not in known and before not in valued:
                 ctx.fail(
                     f"{word} is not an option. A query that begins with a minus sign comes behind --, or has NOT "
-                    f"in its place: neardup search COLLECTION -- {shlex.quote(word)}"
+                    f"in its place: neardup collection search COLLECTION -- {shlex.quote(word)}"
                 )
 
 
@@ -73,23 +74,57 @@ class _Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
-        return [*COMMANDS]
+        return [*(name for commands in PURPOSES.values() for name in commands), COLLECTION]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, built now, or None."""
-        if cmd_name in COMMANDS and cmd_name not in self.commands:
+        if cmd_name == COLLECTION:
+            self.commands[cmd_name] = _OnCollections(name=COLLECTION, no_args_is_help=True)
+        elif cmd_name in COMMANDS and cmd_name not in self.commands:
             self.commands[cmd_name] = _built(cmd_name)
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command to run: that of its name, or a look at the inputs."""
-        if args[0] in COMMANDS:
-            return super().resolve_command(ctx, args)
-        if looks_like_input(args[0]):
+        """Return the command to run: the one of this name, or a look at the inputs."""
+        name = args[0]
+        if name in ON_COLLECTIONS:
+            ctx.fail(f"{name} is a command of a collection now: neardup {COLLECTION} {shlex.join(args)}")
+        if name not in self.list_commands(ctx) and looks_like_input(name):
             return LOOK, self.get_command(ctx, LOOK), args
-        for name in COMMANDS:  # the error names the most similar one
-            self.get_command(ctx, name)
+        _require_command(self, ctx, name, "command, file or folder")
         return super().resolve_command(ctx, args)
+
+
+class _OnCollections(TyperGroup):
+    """The commands of a collection."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help."""
+        return help.page(COLLECTION, help.width()).rstrip("\n")
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the second words of the commands."""
+        return [*ON_COLLECTIONS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, built now, or None."""
+        if cmd_name in ON_COLLECTIONS and cmd_name not in self.commands:
+            self.commands[cmd_name] = _built(f"{COLLECTION} {cmd_name}")
+        return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command to run."""
+        _require_command(self, ctx, args[0], "command of a collection")
+        _, command, rest = super().resolve_command(ctx, args)
+        return args[0], command, rest  # the word that was typed, for lines of usage
+
+
+def _require_command(group: TyperGroup, ctx: Any, name: str, what: str) -> None:
+    """Fail with the most similar name unless the group has a command of this name."""
+    if ctx.resilient_parsing or name.startswith("-") or group.get_command(ctx, name) is not None:
+        return
+    similar = get_close_matches(name, group.list_commands(ctx), 1)
+    ctx.fail(f"There is no {what} {name!r}." + "".join(f" Did you mean {one!r}?" for one in similar))
 
 
 app = typer.Typer(

@@ -1,4 +1,4 @@
-"""Commands on the file of a collection, from ``neardup add`` to ``backup``."""
+"""Commands on the file of a collection, from ``neardup collection add`` to ``backup``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def require_there(path: Place) -> None:
     from neardup.collection.store import is_there
 
     if not is_there(path):
-        raise InputError(f"There is no collection {path}", "A file made by neardup add", "Check the name")
+        raise InputError(f"There is no collection {path}", "A file of neardup collection add", "Check the name")
 
 
 SERVICES = ("http://", "https://")
@@ -456,11 +456,11 @@ def _no_groups(options: on_collections.GroupsOptions, done: GroupedPending | Non
         return "no more groups"
     path = display.printable(shlex.quote(str(options.path)))
     if not documents:
-        return f"no documents yet; this adds those of a folder: neardup add {path} FOLDER"
+        return f"no documents yet; this adds those of a folder: neardup collection add {path} FOLDER"
     if done is not None:
         threshold, name = (options.near, "--near") if options.regroup is None else (options.regroup, "--regroup")
         return f"no groups: no document is near another one at {threshold:g}; {name} takes a lower threshold"
-    command = f"neardup groups {path} --complete"
+    command = f"neardup collection groups {path} --complete"
     return f"no groups yet; this compares the documents and groups those that are near: {command}"
 
 

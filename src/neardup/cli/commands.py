@@ -86,26 +86,34 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
         "merge": Command(on_files.MergeOptions, "shards.merge"),
         "part": Command(on_files.PartOptions, "shards.part"),
     },
-    "Collections": {
-        "add": Command(on_collections.AddOptions, "collection.add"),
-        "remove": Command(on_collections.RemoveOptions, "collection.remove"),
-        "list": Command(on_collections.ListOptions, "collection.list_documents"),
-        "search": Command(on_collections.SearchOptions, "collection.search"),
-        "groups": Command(on_collections.GroupsOptions, "collection.groups"),
-        "decide": Command(on_collections.DecideOptions, "collection.decide"),
-        "tag": Command(on_collections.TagOptions, "collection.tag"),
+    "Servers": {
         "serve": Command(on_collections.ServeOptions, "servers.serve"),
         "mcp": Command(on_collections.McpOptions, "servers.mcp"),
-        "info": Command(on_collections.InfoOptions, "collection.info"),
-        "check": Command(on_collections.CheckOptions, "collection.check"),
-        "compact": Command(on_collections.CompactOptions, "collection.compact"),
-        "backup": Command(on_collections.BackupOptions, "collection.backup"),
     },
 }
 """The commands by purpose, in the order of the help."""
 
+COLLECTION = "collection"
+"""The word before the commands of a collection."""
+
+ON_COLLECTIONS: Mapping[str, Command] = {
+    "add": Command(on_collections.AddOptions, "collection.add"),
+    "remove": Command(on_collections.RemoveOptions, "collection.remove"),
+    "list": Command(on_collections.ListOptions, "collection.list_documents"),
+    "search": Command(on_collections.SearchOptions, "collection.search"),
+    "groups": Command(on_collections.GroupsOptions, "collection.groups"),
+    "decide": Command(on_collections.DecideOptions, "collection.decide"),
+    "tag": Command(on_collections.TagOptions, "collection.tag"),
+    "info": Command(on_collections.InfoOptions, "collection.info"),
+    "check": Command(on_collections.CheckOptions, "collection.check"),
+    "compact": Command(on_collections.CompactOptions, "collection.compact"),
+    "backup": Command(on_collections.BackupOptions, "collection.backup"),
+}
+"""The commands of a collection by their second word, in the order of the help."""
+
 COMMANDS: Mapping[str, Command] = {
     **{name: command for commands in PURPOSES.values() for name, command in commands.items()},
+    **{f"{COLLECTION} {name}": command for name, command in ON_COLLECTIONS.items()},
     LOOK: Command(on_files.LookOptions, "runs.look"),
 }
-"""All commands by name."""
+"""All commands by name; those of a collection have two words."""

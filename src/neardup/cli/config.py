@@ -90,7 +90,7 @@ def _read_config(context: typer.Context, value: Path | None) -> Path | None:
     except NeardupError as failure:
         error(failure.lines())
         raise typer.Exit(ERROR) from None
-    options = {} if entries is None else dict(entries.options.get(context.info_name or "", {}))
+    options = {} if entries is None else dict(entries.options.get(context.command.name or "", {}))
     if entries is not None and options:
         context.default_map = options
         context.obj = entries.name

@@ -10,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from neardup.cli.commands import COMMANDS, EXAMPLES, PURPOSES, Command
+from neardup.cli.commands import COLLECTION, COMMANDS, EXAMPLES, ON_COLLECTIONS, PURPOSES, Command
 from neardup.cli.option import REQUIRED, Option
 from neardup.cli.options.general import CONFIG, NO_CONFIG
 from neardup.settings import OTHER, PANELS
@@ -26,6 +26,11 @@ DESCRIPTION = """Find, prove and show near-duplicate documents.
 
 neardup PATH prints the ten largest groups in a file or folder, and the next command to type.
 """
+_COLLECTION = (
+    COLLECTION,
+    "Commands of a collection, a file of documents: " + ", ".join(ON_COLLECTIONS) + ".",
+)
+_MORE = f"neardup {COLLECTION} COMMAND --help shows the options of one."
 _HELP = ("-h, --help", "Show this message and exit.")
 _OF_PROGRAM = (
     ("--version", "Show the version."),
@@ -37,10 +42,9 @@ _OF_PROGRAM = (
 
 def show_if_asked(arguments: Sequence[str]) -> None:
     """Print the help of the program or of one command and exit, if the arguments ask for no more than this."""
-    if not 1 <= len(arguments) <= 2 or arguments[-1] not in ("--help", "-h"):
-        return
-    command = arguments[0] if len(arguments) == 2 else ""
-    if command in COMMANDS or not command:
+    *words, last = arguments or [""]
+    command = " ".join(words)
+    if last in ("--help", "-h") and (command in COMMANDS or command in ("", COLLECTION)):
         show(page(command, width()))
 
 
@@ -69,8 +73,11 @@ def width() -> int:
 
 
 def page(command: str, columns: int) -> str:
-    """Return the help of a command, or of the program for ""."""
-    lines = _of_command(command, COMMANDS[command], columns) if command else _of_program(columns)
+    """Return the help of a command, of the commands of a collection, or of the program for ""."""
+    if command == COLLECTION:
+        lines = _of_collections(columns)
+    else:
+        lines = _of_command(command, COMMANDS[command], columns) if command else _of_program(columns)
     return "\n".join([*lines, ""])
 
 
@@ -78,12 +85,19 @@ def _of_program(columns: int) -> Iterator[str]:
     yield from _called("", "[OPTIONS] COMMAND [ARGS]...", columns)
     yield from _paragraphs(DESCRIPTION, columns)
     yield from _section("Options", _OF_PROGRAM, columns)
-    column = max(map(len, COMMANDS))
+    column = max(len(name) for commands in PURPOSES.values() for name in commands)
     for purpose, commands in PURPOSES.items():
-        yield from _section(
-            purpose, [(f"{name:<{column}}", one.summary) for name, one in commands.items()], columns
-        )
+        rows = [(f"{name:<{column}}", one.summary) for name, one in commands.items()]
+        yield from _section(purpose, rows, columns)
+    yield from _section("Keep documents, and ask as new ones arrive", [_COLLECTION], columns)
     yield from _examples(EXAMPLES)
+
+
+def _of_collections(columns: int) -> Iterator[str]:
+    yield from _called(f"{COLLECTION} ", "COMMAND COLLECTION [ARGS]...", columns)
+    yield from _paragraphs(f"{_COLLECTION[1]}\n\n{_MORE}", columns)
+    yield from _section("Commands", [(name, one.summary) for name, one in ON_COLLECTIONS.items()], columns)
+    yield from _examples(COMMANDS[f"{COLLECTION} add"].examples)
 
 
 def _of_command(name: str, command: Command, columns: int) -> Iterator[str]:

@@ -157,9 +157,11 @@ def test_without_groups_the_page_has_the_command_to_type(tmp_path: Path, texts: 
         with live(Desk.of_collection(made)) as pages:
             words = pages.get("/").words
             if texts:
-                assert has_parts(words, "2 documents", "in a group", "neardup groups mail.neardup --complete")
+                assert has_parts(
+                    words, "2 documents", "in a group", "neardup collection groups mail.neardup --complete"
+                )
             else:
-                assert has_parts(words, "No document yet", "neardup add mail.neardup FOLDER")
+                assert has_parts(words, "No document yet", "neardup collection add mail.neardup FOLDER")
             assert "No group." not in words
             made.add([f"{TEXT} {n}" for n in range(3)], near=0.5, on_near="link")
             assert "No group." in pages.get("/?filter=size%3E9").words

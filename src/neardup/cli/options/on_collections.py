@@ -37,8 +37,11 @@ class AddOptions:
     """
 
     EXAMPLES: ClassVar = (
-        ("neardup add library.neardup new/ --near 0.8", "documents and their near copies in a collection"),
-        ("neardup search library.neardup SIMILAR:42_70", "then the documents similar to one"),
+        (
+            "neardup collection add library.neardup new/ --near 0.8",
+            "documents, and what each one repeats",
+        ),
+        ("neardup collection search library.neardup SIMILAR:42_70", "then the documents similar to one"),
     )
 
     path: Place = general.NEW_COLLECTION.field()
@@ -257,8 +260,8 @@ class DecideOptions:
 class TagOptions:
     """Tag documents of a collection: by id, a whole group, or all that a query finds.
 
-    neardup search finds them by tag:NAME. The tags are in the history of decisions, and --undo restores those
-    from before. neardup export --what tags writes them, and neardup import adds those of a file.
+    neardup collection search finds them by tag:NAME. The tags are in the history of decisions, and --undo
+    restores those from before. neardup export --what tags writes them, and neardup import adds those of a file.
     """
 
     path: Place = general.COLLECTION.field()

@@ -108,7 +108,7 @@ def not_a_collection(path: Place, why: str) -> FormatError:
     """Return the error for a file that is not a collection."""
     return FormatError(
         f"{path} is not a neardup collection: {why}",
-        "A file that neardup add or neardup.Collection made",
+        "A file of neardup collection add or neardup.Collection",
         "Choose another name; this file was not touched",
     )
 

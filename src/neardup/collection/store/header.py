@@ -66,7 +66,7 @@ def require_current(found: int, where: str, steps: Container[int], wanted: int, 
     raise FormatError(
         f"{where} is a collection of format version {found}",
         f"This program reads and writes version {wanted}{more}",
-        "Make a copy of it, and bring it to that version with neardup compact --upgrade, or upgrade=True in Python"
+        "Make a copy of it, and bring it to that version: neardup collection compact --upgrade, or upgrade=True"
         if can
         else "Use the program that wrote it, or add the documents to a new collection",
     )

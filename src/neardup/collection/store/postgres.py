@@ -85,7 +85,8 @@ class PostgresStore(Store):
         if not _objects(connection, self._url.schema):
             if self.readonly:
                 raise InputError(
-                    f"There is no collection {self._url}", "A schema that neardup add or neardup.Collection made"
+                    f"There is no collection {self._url}",
+                    "A schema of neardup collection add or neardup.Collection",
                 )
             self._create(connection, CollectionSettings.new(given))
         with connection.transaction():

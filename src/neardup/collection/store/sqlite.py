@@ -120,7 +120,8 @@ class SqliteStore(SqliteLookups):
     def _create(self, given: GivenSettings) -> None:
         if self.readonly:
             raise InputError(
-                f"There is no collection {self._place}", "A file that neardup add or neardup.Collection made"
+                f"There is no collection {self._place}",
+                "A file of neardup collection add or neardup.Collection",
             )
         file.create_file(self._path, CollectionSettings.new(given))
 

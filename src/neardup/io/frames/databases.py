@@ -44,7 +44,7 @@ def from_query(
         raise InputError(
             f"{shown} is a database of {kind}, and no query was given",
             _ALLOWED,
-            "Give --query 'SELECT …'; a collection is read by neardup search and export",
+            "Give --query 'SELECT …'; a collection is read by neardup collection search and export",
         )
     with _in_words(name, shown), _OPENED[kind](name) as run:
         reader = run(query)
