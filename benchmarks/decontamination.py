@@ -153,7 +153,7 @@ def found_by(folder: Path, peers: str | None) -> dict[str, set[str]]:
     items, train = (rows_of(folder / f"{name}.jsonl") for name in ("items", "train"))
     found = {
         f"neardup {version('neardup')}": by_neardup(folder),
-        "neardup --at 50%": by_neardup(folder, "--at", "50%"),
+        "neardup --threshold 50%": by_neardup(folder, "--threshold", "50%"),
         "13-gram rule": by_13_grams(items, train),
         "8-gram rule, 50 %": by_8_grams(items, train),
     }

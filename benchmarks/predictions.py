@@ -46,7 +46,7 @@ SHAPES: dict[str, tuple[str, list[str]]] = {
     "one family": ("family.jsonl", []),
     "Parquet, LSH, 500 MB": ("middle.parquet", ["--method", "lsh", "--memory", "500MB"]),
     "folder": ("folder", []),
-    "SimHash": ("middle.jsonl", ["--sketch", "simhash", "--distance", "5"]),
+    "SimHash": ("middle.jsonl", ["--sketch", "simhash:64,5"]),
 }
 LEAST, MOST = 0.8, 1.25
 

@@ -120,7 +120,7 @@ def test_every_command_and_option_is_documented(command: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_names_every_documented_option(command: str) -> None:
-    named = set(re.findall(r"--?[\w-]+", help_page(command, 78)))
+    named = set(re.findall(r"--?[\w-]+", help_page(command, 78, every=True)))
     assert {name for option in COMMANDS[command].options for name in option.spelling} <= named
 
 

@@ -52,7 +52,7 @@ def compared(a: str, b: str, measure: str, matching: str, length: int) -> float:
 def test_the_best_pairs_of_small_documents(
     measure: str, matching: str, texts: list[str], top: int, at: float
 ) -> None:
-    found = nd.top_pairs(texts, top=top, at=at, measure=measure, matching=matching, length=2)
+    found = nd.top_pairs(texts, top=top, threshold=at, measure=measure, matching=matching, length=2)
     firsts = {text: texts.index(text) for text in texts if text}
     values = {
         (a, b): compared(texts[a], texts[b], measure, matching, 2) for a, b in combinations(firsts.values(), 2)
@@ -152,6 +152,6 @@ def test_values_of_columns_and_base_text_are_followed(tmp_path: Path) -> None:
 def test_a_least_similarity_gives_the_pairs_of_a_run(name: str) -> None:
     texts = different(name)
     run = nd.find(texts, threshold=0.3, method="exact", pairs="all")
-    found = nd.top_pairs(texts, top=10**6, at=0.3)
+    found = nd.top_pairs(texts, top=10**6, threshold=0.3)
     assert {row[:2] for row in rows_of(found)} == {(row["id_a"], row["id_b"]) for row in run.pairs.to_pylist()}
     assert found.pairs["resemblance"].to_pylist() == sorted(run.pairs["resemblance"].to_pylist(), reverse=True)

@@ -29,7 +29,7 @@ def giving_way(self, since):
     give_way(self, since)
 
 Store.give_way = giving_way
-sys.argv = ["neardup", "collection", "add", {path!r}, {file!r}, "--near", "80%", "--on-near", "link"]
+sys.argv = ["neardup", "collection", "add", {path!r}, {file!r}, "--threshold", "80%", "--on-near", "link"]
 from neardup.cli import main
 main()
 """
@@ -70,7 +70,7 @@ def test_a_put_is_acknowledged_before_the_addition_ends(run: Run, tmp_path: Path
     if number == signal.SIGINT:
         assert adding.returncode == 130
         assert f"{stored} documents stored" in told
-    result = run("collection", "add", path, file, "--near", "80%", "--on-near", "link", "--json")
+    result = run("collection", "add", path, file, "--threshold", "80%", "--on-near", "link", "--json")
     counts = json.loads(result.out)
     assert (counts["unchanged"], counts["added"], counts["documents"]) == (stored, N - stored, N + 5)
     with Collection(path) as known:

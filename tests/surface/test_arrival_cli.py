@@ -34,7 +34,20 @@ def new(tmp_path: Path) -> Path:
 
 
 def test_near_documents_are_skipped(run: Run, first: Path, new: Path) -> None:
-    result = run("collection", "add", first, new, "--id", "id", "--text", "text", "--skip-near", "0.8")
+    result = run(
+        "collection",
+        "add",
+        first,
+        new,
+        "--id",
+        "id",
+        "--text",
+        "text",
+        "--threshold",
+        "0.8",
+        "--on-near",
+        "reject",
+    )
     assert (result.status, result.err) == (0, "")
     assert result.out.splitlines() == [
         f"1 document added; {first} holds 3",
@@ -45,7 +58,9 @@ def test_near_documents_are_skipped(run: Run, first: Path, new: Path) -> None:
 
 
 def test_near_documents_are_linked_and_shown_as_groups(run: Run, first: Path, new: Path) -> None:
-    result = run("collection", "add", first, new, "--near", "0.8", "--on-near", "link", "--recall", "1", "--json")
+    result = run(
+        "collection", "add", first, new, "--threshold", "0.8", "--on-near", "link", "--recall", "1", "--json"
+    )
     told = json.loads(result.out)
     assert (told["added"], told["repeats"], told["linked"], told["left_out"], told["recall"]) == (3, 2, 2, 0, 1.0)
     assert [(one["id"], one["of"], one["action"], one["group"]) for one in told["near"]] == [
@@ -72,8 +87,9 @@ def test_without_groups_the_next_command_is_named(run: Run, first: Path, tmp_pat
     assert run("collection", "groups", empty).out.endswith(f"neardup collection add {empty} FOLDER\n")
     *_, typed = run("collection", "groups", first).out.partition(": neardup ")
     compared = run(*shlex.split(typed)).out
-    assert has_parts(compared, "no groups", "0.8", "--near")
-    assert has_parts(run("collection", "groups", first, "--regroup", "0.7").out, "no groups", "0.7", "--regroup")
+    assert has_parts(compared, "no groups", "--threshold 0.8")
+    regrouped = run("collection", "groups", first, "--regroup", "--threshold", "0.7").out
+    assert has_parts(regrouped, "no groups", "--threshold 0.7")
 
 
 def test_groups_come_in_pages(run: Run, first: Path) -> None:
@@ -84,7 +100,7 @@ def test_groups_come_in_pages(run: Run, first: Path) -> None:
 
 
 def test_near_is_only_told_unless_more_is_asked_for(run: Run, first: Path, new: Path) -> None:
-    result = run("collection", "add", first, new, "--near", "0.8")
+    result = run("collection", "add", first, new, "--threshold", "0.8")
     assert has_parts(result.out, "2 documents", "recall 0.9900 or more)\n")
     assert "b repeats a, 0.9793: kept" in result.out
     assert has_parts(run("collection", "groups", first).out, "no groups", "--complete")
@@ -94,11 +110,10 @@ def test_near_is_only_told_unless_more_is_asked_for(run: Run, first: Path, new: 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--skip-near", "0.8", "--near", "0.8"), "--skip-near was given with --near"),
-        (("--on-near", "link"), "given without --near"),
-        (("--near", "2"), "threshold of near is 2.0"),
-        (("--near", "0.5", "--recall", "0"), "recall of near is 0.0"),
-        (("--near", "0.5", "--on-near", "drop"), "on_near is 'drop'"),
+        (("--on-near", "link"), "given without --threshold"),
+        (("--threshold", "2"), "threshold of near is 2.0"),
+        (("--threshold", "0.5", "--recall", "0"), "recall of near is 0.0"),
+        (("--threshold", "0.5", "--on-near", "drop"), "on_near is 'drop'"),
     ],
 )
 def test_options_that_make_no_sense(run: Run, first: Path, new: Path, options: tuple[str, ...], said: str) -> None:
@@ -127,7 +142,7 @@ def test_base_texts_count_in_no_document(run: Run, path: Path, tmp_path: Path) -
     own = " ".join(f"own{number}" for number in range(9))
     rows = [{"id": id, "text": f"{BASE} {more}"} for id, more in (("a", own), ("b", own + " end"), ("c", ""))]
     letters = write_rows(tmp_path / "letters.jsonl", rows)
-    result = run("collection", "add", path, letters, "--near", "0.5", "--on-near", "link")
+    result = run("collection", "add", path, letters, "--threshold", "0.5", "--on-near", "link")
     assert result.out.splitlines()[-2:] == [
         "1 document near a stored one (recall 0.9900 or more), 1 linked, 1 of base text alone, near nothing",
         "  b repeats a, 0.9000: linked, group 1",

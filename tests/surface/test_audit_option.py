@@ -15,7 +15,7 @@ def test_an_audit_writes_what_was_missed(run: Run, tmp_path: Path, command: str)
     texts = shared_data.documents(shared_data.or_own("license_texts"))
     rows = [{"id": id, "text": text} for id, text in texts.items()]
     source, out = write_rows(tmp_path / "texts.jsonl", rows), tmp_path / "out"
-    weak = ("--method", "lsh", "--threshold", 0.5, "--recall", 0.5, "--slots", 8)
+    weak = ("--method", "lsh", "--threshold", 0.5, "--recall", 0.5, "--sketch", "one-permutation:8")
     result = run(command, source, "-o", out, *weak, "--audit", 1000)
     assert result.status == 0
     audit = json.loads((out / "run.json").read_text(encoding="utf-8"))["audit"]

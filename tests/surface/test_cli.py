@@ -182,7 +182,7 @@ def test_plan_draws_the_curve(run: Run) -> None:
 
 
 def test_plan_json_holds_the_bands(run: Run) -> None:
-    assert sum(json.loads(run("plan", "--slots", "64", "--json").out)["bands"]) == 64
+    assert sum(json.loads(run("plan", "--sketch", "one-permutation:64", "--json").out)["bands"]) == 64
 
 
 def test_version_is_the_installed_one(run: Run) -> None:

@@ -48,7 +48,7 @@ def test_a_page_of_the_list_leads_to_the_next(run: Run, path: Path) -> None:
 
 def test_documents_without_a_group_are_compared_afterwards(run: Run, path: Path) -> None:
     assert f"neardup collection groups {path} --complete" in run("collection", "groups", path).out
-    done = run("collection", "groups", path, "--complete", "--near", "80%")
+    done = run("collection", "groups", path, "--complete", "--threshold", "80%")
     assert done.status == 0
     assert done.out.splitlines()[0] == (
         "4 documents in no group compared: 2 near another one (recall 0.9900 or more), 2 linked"
@@ -57,11 +57,11 @@ def test_documents_without_a_group_are_compared_afterwards(run: Run, path: Path)
     assert sorted(member["id"] for member in group["members"]) == ["a", "b", "d\n\x1b[31m"]
     again = run("collection", "groups", path, "--complete")
     assert again.out.startswith("1 document in no group compared: 0 near another one")
-    assert run("collection", "groups", path, "--regroup", 1).out.startswith("1 group brought")
-    assert run("collection", "groups", path, "--regroup", 0.8).out.startswith("1 group brought")
+    assert run("collection", "groups", path, "--regroup", "--threshold", 1).out.startswith("1 group brought")
+    assert run("collection", "groups", path, "--regroup", "--threshold", 0.8).out.startswith("1 group brought")
     assert json.loads(run("collection", "groups", path, "--json").out)["groups"][0]["id"] == 1
-    for wrong in (("--complete",), ("--near", 0.7)):
-        assert run("collection", "groups", path, "--regroup", 0.8, *wrong).status == 2
+    for wrong in (("--complete", "--threshold", 0.8), ()):
+        assert run("collection", "groups", path, "--regroup", *wrong).status == 2
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

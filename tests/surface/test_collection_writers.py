@@ -40,7 +40,7 @@ main()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="processes are forked")
-@pytest.mark.parametrize("more", [(), ("--near", "80%")])
+@pytest.mark.parametrize("more", [(), ("--threshold", "80%")])
 def test_processes_that_add_wait_with_prepared_documents(tmp_path: Path, more: tuple[str, ...]) -> None:
     path = tmp_path / "mail.neardup"
     Collection(path).close()

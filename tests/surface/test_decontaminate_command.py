@@ -157,7 +157,7 @@ def test_parts_are_written_with_the_scans_of_all(folder: Path) -> None:
     assert kept["key"].to_pylist() == [f"t{k}" for k in range(10, 20) if k != 11]
     assert json.loads((folder / "out1" / "run.json").read_text())["counts"]["documents"] == len(TRAIN)
     assert "train.parquet" in decontaminated(folder, *scans, "-o", "out", status=2).stderr
-    assert "share" in decontaminated(folder, *scans, "--at", "0.5", "-o", "out", status=2).stderr
+    assert "share" in decontaminated(folder, *scans, "--threshold", "0.5", "-o", "out", status=2).stderr
 
 
 def test_a_resumed_run_leaves_no_journal_and_rows_go_to_a_stream(folder: Path) -> None:

@@ -15,6 +15,8 @@ import typer
 from neardup.cli import help
 from neardup.cli.app import app
 from neardup.cli.commands import COMMANDS, ON_COLLECTIONS, PURPOSES
+from neardup.cli.option import REQUIRED
+from neardup.cli.options.general import MOST_SHOWN, RARE
 from neardup.settings import FIELDS
 from neardup.settings.rules import OTHER, PANELS
 from support.command_line import Run
@@ -25,7 +27,7 @@ def test_long_help_is_by_purpose_and_ends_with_examples(
     run: Run, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    result = run(*command.split(), "--help")
+    result = run(*command.split(), "--help-all" if help.is_long(command) else "--help")
     assert result.status == 0
     headings = re.findall(r"^([A-Z][a-z ]+):$", result.out, re.MULTILINE)
     assert headings[-2 if COMMANDS[command].examples else -1] == OTHER
@@ -48,12 +50,29 @@ def test_the_parser_prints_the_same_help(run: Run, command: str, monkeypatch: py
 @pytest.mark.parametrize("columns", [52, 80, 98])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_word_of_the_options_is_in_the_help_and_no_line_is_too_long(command: str, columns: int) -> None:
-    text = help.page(command, columns)
+    text = help.page(command, columns, every=True)
     words = " ".join(text.split())
     for option in COMMANDS[command].options:
         assert all(spelling in words for spelling in option.spelling)
         assert re.sub(r"\s", "", option.help) in re.sub(r"\s", "", text)
     assert max(map(len, text.partition("Examples:")[0].splitlines())) <= columns
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if help.is_long(name)])
+def test_the_first_help_of_many_options_is_short(run: Run, command: str) -> None:
+    text, options = run(*command.split(), "--help").out, COMMANDS[command].options
+    shown = {one.name for one in options if re.search(rf"^  {re.escape(one.shown)}\b", text, re.MULTILINE)}
+    assert len(re.findall(r"^  -", text, re.MULTILINE)) <= MOST_SHOWN
+    assert {one.name for one in options if one.default is REQUIRED} <= shown
+    assert text.count("\n") <= 100
+    assert f"neardup {command} --help-all shows {len(options)} options." in text
+    every = run(*command.split(), "--help-all").out
+    assert every == run(*command.split(), "--no-config", "--help-all").out
+    assert all(name in every for option in options for name in option.spelling)
+
+
+def test_rare_options_are_options() -> None:
+    assert {option.name for one in COMMANDS.values() for option in one.options} | {"no_config", "config"} >= RARE
 
 
 CLASSES = "exact copies: 0 identical, 1 with the same words"
@@ -65,7 +84,7 @@ def test_the_help_lists_what_the_parser_takes() -> None:
         command: Any = context.command
         for word in name.split():
             command = command.get_command(context, word)
-        text = help.page(name, 98)
+        text = help.page(name, 98, every=True) + help.page(name, 98)
         for parameter in command.get_params(context):
             shown = max(parameter.opts, key=len) if parameter.param_type_name == "option" else parameter.metavar
             assert shown in text, (name, shown)
@@ -179,3 +198,14 @@ def test_commands_of_a_collection_are_listed_and_suggested(run: Run) -> None:
         assert all(f"\n  {name} " in said.out + said.err for name in ON_COLLECTIONS)
     said = run("collection", "serch", "mail.neardup")
     assert (said.status, "'search'" in said.err) == (2, True)
+
+
+def test_an_unknown_option_names_the_one_that_is_meant(run: Run) -> None:
+    said = run("dedup", "x.jsonl", "--num-perm=256", "-o", "out")
+    assert said.status == 2
+    assert "There is no option --num-perm. Did you mean --sketch SKETCH?" in said.err
+
+
+@pytest.mark.parametrize("words", [("--mask", "--num-perm"), ("--", "--num-perm")])
+def test_values_and_words_after_two_dashes_are_no_options(run: Run, words: tuple[str, str]) -> None:
+    assert "There is no option" not in run("dedup", "x.jsonl", "--dry-run", *words).err

@@ -64,7 +64,7 @@ def test_the_commands_for_passages_and_test_items(run: Run, tmp_path: Path, line
     assert done.status == 0, done.err
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"run.json"} < written
-    if "--remove" in line:
+    if "--cut" in line:
         (kept,) = (tmp_path / "out").rglob("kept*.jsonl")
         assert len(kept.read_text()) < len((tmp_path / "train" / "a.jsonl").read_text())
 

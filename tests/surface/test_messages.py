@@ -86,11 +86,14 @@ def test_no_column_looks_like_text(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["dedup", "x", "--frobnicate"], "No such option: --frobnicate"),
+        (
+            ["dedup", "x", "--frobnicate"],
+            "There is no option --frobnicate. neardup dedup --help-all shows those there are.",
+        ),
         (["compare"], "Missing argument"),
         (["dedpu"], "There is no command, file or folder 'dedpu'"),
-        (["plan", "--slots", "high"], "Invalid value for '--slots'"),
-        (["group", "x", "--only-contained", "1"], "No such option: --only-contained"),
+        (["plan", "--threshold", "0.9", "--documents", "high"], "Invalid value for '--documents'"),
+        (["group", "x", "--only-contained", "1"], "There is no option --only-contained"),
     ],
 )
 def test_what_cannot_be_parsed(run: Run, arguments: list[str], said: str) -> None:
@@ -101,7 +104,7 @@ def test_what_cannot_be_parsed(run: Run, arguments: list[str], said: str) -> Non
 
 
 def test_a_plan_that_cannot_be(run: Run) -> None:
-    result = run("plan", "--threshold", "0.1", "--slots", "2")
+    result = run("plan", "--threshold", "0.1", "--sketch", "one-permutation:2")
     assert result.status == 2
     assert result.err.startswith("error: With 2 slots no bands reach recall 0.99 at threshold 0.1\n")
 

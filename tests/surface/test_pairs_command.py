@@ -77,7 +77,7 @@ def test_the_nearest_old_documents_and_rows_that_cannot_be_read(folder: Path) ->
     ("given", "parts"),
     [
         (["--top", "0"], ("top is 0", "1 or more")),
-        (["--at", "2"], ("at is 2", "0 to 1")),
+        (["--threshold", "2"], ("threshold is 2", "0 to 1")),
         (["-o", "-"], ("-o is -", "--json")),
         (["-o", "pairs.txt"], ("pairs.txt", ".csv")),
         (["--against", "old.jsonl", "--across", "id"], ("across", "reference set")),

@@ -75,7 +75,7 @@ def parts(folder: Path) -> list[str]:
 
 def test_scans_of_parts_give_the_bytes_of_one_run(folder: Path, parts: list[str]) -> None:
     scans = ["--scanned", "scans/0", "--scanned", "scans/1"]
-    given = [*parts, "--id", "key", "--remove", "--keep", "last", "--within-document"]
+    given = [*parts, "--id", "key", "--cut", "--keep", "last", "--within-document"]
     run("passages", folder, *given, "-o", "one")
     run("passages", folder, *given, "-o", "scanned", *scans, "--memory", "1GB")
     every = [path for path in (folder / "one").rglob("*") if path.is_file()]
@@ -121,7 +121,7 @@ def test_the_passages_of_a_document_of_a_collection(folder: Path) -> None:
     printed = run("passages", folder, "posts.neardup", "--of", "d5", "--length", "62").stdout
     assert "62 tokens in d19" in printed
     assert "3 compared" in printed
-    for given in (["--of", "nothing"], ["--of", "d5", "--remove"], ["posts.parquet", "--of", "d5"]):
+    for given in (["--of", "nothing"], ["--of", "d5", "--cut"], ["posts.parquet", "--of", "d5"]):
         assert run("passages", folder, "posts.neardup", *given, status=2).stderr.startswith("error: ")
     assert "no collection" in run("passages", folder, "none.neardup", "--of", "d5", status=2).stderr
 
@@ -174,7 +174,7 @@ def test_a_passage_stays_once_and_texts_can_be_put_back(folder: Path, keep: str,
     pq.write_table(pa.table({"key": keys, "stars": stars, "text": texts}), folder / "posts.parquet")
     if keep == "last":
         stays = 20
-    run("passages", folder, "posts.parquet", "--id", "key", "-o", "out", "--remove", "--keep", keep)
+    run("passages", folder, "posts.parquet", "--id", "key", "-o", "out", "--cut", "--keep", keep)
     kept = pq.read_table(folder / "out" / "kept.parquet")
     assert kept.schema == pq.read_schema(folder / "posts.parquet")
     short = pq.read_table(folder / "out" / "short.parquet").to_pylist()
@@ -194,7 +194,7 @@ def test_a_passage_stays_once_and_texts_can_be_put_back(folder: Path, keep: str,
 @pytest.mark.parametrize(("least", "aside"), [(81, []), (82, ["d5", "d6", "d19"])])
 def test_documents_that_cuts_leave_few_tokens_are_set_aside(folder: Path, least: int, aside: list[str]) -> None:
     """The cut documents have 81 tokens left; those that are short without a cut stay."""
-    given = ("--remove", "--min-tokens", str(least), "-o", "out")
+    given = ("--cut", "--min-tokens", str(least), "-o", "out")
     printed = run("passages", folder, "posts.parquet", "--id", "key", *given).stdout
     short, kept = (pq.read_table(folder / "out" / f"{name}.parquet") for name in ("short", "kept"))
     assert short["id"].to_pylist() == aside
@@ -207,7 +207,7 @@ def test_rows_keep_their_form_and_their_columns(folder: Path) -> None:
     rows = [{"id": f"d{k}", "text": text, "nested": {"stars": [k]}} for k, text in enumerate(TEXTS)]
     for name, some in (("a", rows[:6]), ("b", rows[6:])):
         (folder / "parts" / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
-    run("passages", folder, "parts", "-o", "cut", "--remove")
+    run("passages", folder, "parts", "-o", "cut", "--cut")
     run("passages", folder, "parts", "-o", "marked", "--annotate")
     assert sorted(path.name for path in (folder / "cut" / "kept").iterdir()) == ["a.jsonl", "b.jsonl"]
     for name, some in (("a", rows[:6]), ("b", rows[6:])):
@@ -230,7 +230,7 @@ def test_files_of_text_become_rows(folder: Path) -> None:
     (folder / "letters").mkdir()
     for number, text in enumerate(TEXTS[:7]):
         (folder / "letters" / f"{number}.txt").write_text(text)
-    run("passages", folder, "letters", "-o", "out", "--remove")
+    run("passages", folder, "letters", "-o", "out", "--cut")
     kept = pq.read_table(folder / "out" / "kept.parquet").to_pylist()
     assert [row["text"] for row in kept] == [
         text if number == 2 else text.replace(FOOTER, "") for number, text in enumerate(TEXTS[:7])
@@ -316,10 +316,10 @@ def test_marks_cut_nothing(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "part"),
     [
-        (("--keep", "last"), "--remove"),
-        (("--remove", "--keep", "best"), "max:COLUMN"),
-        (("--remove", "--keep", "max:text"), "stars"),
-        (("--remove", "--annotate"), "--annotate"),
+        (("--keep", "last"), "--cut"),
+        (("--cut", "--keep", "best"), "max:COLUMN"),
+        (("--cut", "--keep", "max:text"), "stars"),
+        (("--cut", "--annotate"), "--annotate"),
     ],
 )
 def test_cuts_that_cannot_be_made_are_refused(folder: Path, given: tuple[str, ...], part: str) -> None:
@@ -329,7 +329,7 @@ def test_cuts_that_cannot_be_made_are_refused(folder: Path, given: tuple[str, ..
 
 def test_units_and_the_repetition_within_documents_are_written(folder: Path) -> None:
     printed = run(
-        "passages", folder, "posts.parquet", "--unit", "line", "-o", "out", "--within-document", "--remove"
+        "passages", folder, "posts.parquet", "--unit", "line", "-o", "out", "--within-document", "--cut"
     ).stdout
     assert "1 repeated line" in printed
     assert pq.read_table(folder / "out" / "places.parquet")["row"].to_pylist() == list(WITH_FOOTER)

@@ -127,7 +127,10 @@ def test_an_image_never_replaces_documents(run: Run, mails: Path, tmp_path: Path
         (["--id", "a"], "--id was given without documents"),
         (["MAILS", "--text", "txet"], 'There is no column "txet"'),
         (["MAILS", "--threshold", "0.01"], "No advice is given for threshold 0.01"),
-        (["MAILS", "--slots", "2", "--threshold", "0.2"], "With 2 slots no bands reach recall 0.99"),
+        (
+            ["MAILS", "--sketch", "one-permutation:2", "--threshold", "0.2"],
+            "With 2 slots no bands reach recall 0.99",
+        ),
     ],
 )
 def test_what_cannot_be_advised_on(run: Run, mails: Path, arguments: list[str], said: str) -> None:
@@ -208,7 +211,7 @@ def test_the_options_of_a_run_are_repeated(run: Run, mails: Path, tmp_path: Path
     ("arguments", "said"),
     [
         (["--within", "lang"], "--within was given without documents"),
-        (["--simhash", "--lose", "0.1"], "--lose cannot be given together with --simhash"),
+        (["--sketch", "simhash", "--lose", "0.1"], "--lose cannot be given together with --sketch simhash"),
     ],
 )
 def test_options_of_a_run_need_documents(run: Run, arguments: list[str], said: str) -> None:

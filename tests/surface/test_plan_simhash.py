@@ -1,4 +1,4 @@
-"""``neardup plan --simhash``: the published tables, what they cost, what a distance can find; what is refused."""
+"""``neardup plan --sketch simhash``: the published tables, what they cost, what a distance can find; what is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.command_line import Run
 
 
 def test_the_plan_of_the_web(run: Run) -> None:
-    result = run("plan", "--simhash", "--documents", "8000000000")
+    result = run("plan", "--sketch", "simhash", "--documents", "8000000000")
     assert (result.status, result.err) == (0, "")
     lines = result.out.splitlines()
     assert lines[0] == "search   all within 3 of 64 bits"
@@ -27,13 +27,13 @@ def test_the_plan_of_the_web(run: Run) -> None:
 
 
 def test_the_plan_of_two_bits(run: Run) -> None:
-    result = run("plan", "--simhash", "--distance", "2", "--documents", str(2**34))
+    result = run("plan", "--sketch", "simhash:64,2", "--documents", str(2**34))
     assert "tables   6: 4 blocks, 2 chosen, prefixes of 32 bits" in result.out
     assert "6 probes, about 4 fingerprints" in result.out
 
 
 def test_json(run: Run) -> None:
-    data = json.loads(run("plan", "--simhash", "--bits", "128", "--json").out)
+    data = json.loads(run("plan", "--sketch", "simhash:128", "--json").out)
     assert (data["bits"], data["distance"], data["documents"]) == (128, 3, 1_000_000)
     assert data["design"]["tables"] == 4
 
@@ -41,12 +41,15 @@ def test_json(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--bits", "64"], "error: --bits belongs to --simhash\n       Try: Give --simhash too\n"),
-        (["--documents", "7"], "error: --documents belongs to --simhash\n"),
-        (["--simhash", "--recall", "0.9"], "error: --recall belongs to MinHash\n"),
-        (["--simhash", "--bits", "32"], "error: bits is 32\n       Allowed: 64 or 128\n"),
-        (["--simhash", "--distance", "40"], "error: distance is 40\n       Allowed: a number from 0 to 16"),
-        (["--simhash", "--documents", "0"], "error: documents is 0\n"),
+        (
+            ["--documents", "7"],
+            "error: --documents was given\n       Allowed: --documents with --sketch",
+        ),
+        (["--sketch", "simhash", "--recall", "0.9"], "error: --recall cannot be given together with --sketch"),
+        (["x.jsonl", "--sketch", "simhash"], "error: SAMPLE cannot be given together with --sketch simhash\n"),
+        (["--sketch", "simhash:32"], "error: bits is 32\n       Allowed: 64 or 128\n"),
+        (["--sketch", "simhash:64,40"], "error: distance is 40\n       Allowed: a number from 0 to 16"),
+        (["--sketch", "simhash", "--documents", "0"], "error: documents is 0\n"),
     ],
 )
 def test_refused(run: Run, arguments: list[str], said: str) -> None:

@@ -53,7 +53,7 @@ def test_the_table_of_the_page(run: Run, sample: Path) -> None:
     rows = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \| (\S+) \|$", text, flags=re.MULTILINE)
     assert [row[0] for row in rows] == ["0", "3", "6", "10"]
     for distance, compared, pairs, recall in rows:
-        told = run("group", sample, "--dry-run", "--sketch", "simhash", "--distance", distance, "--audit", 104)
+        told = run("group", sample, "--dry-run", "--sketch", f"simhash:64,{distance}", "--audit", 104)
         assert f"{pairs} at resemblance 0.8 or above, of {compared} compared exactly" in told.out
         assert f"recall {recall if recall[0] == '1' else '0' + recall}\n" in told.out
 
@@ -65,7 +65,7 @@ def test_group_and_dedup_write_the_files_of_any_run(run: Run, sample: Path) -> N
     near = {(a, b) for a, b in every if (family.of(texts[a]) ^ family.of(texts[b])).bit_count() <= 7}
     near = closed(near, every)
     assert 0 < len(near) < len(every)
-    asked = ("--sketch", "simhash", "--bits", "128", "--features", "shingle:2", "--distance", "7")
+    asked = ("--sketch", "simhash:128,shingle:2,7")
     assert run("group", sample, "-o", "groups", *asked).status == 0
     assert run("dedup", sample, "-o", "cleaned", *asked).status == 0
     for folder in (Path("groups"), Path("cleaned")):
@@ -107,7 +107,7 @@ def test_real_documents_from_a_file(run: Run, tmp_path: Path, name: str) -> None
     true = [pair for pair, c in shared_data.all_pairs(name).items() if 5 * c.shared >= 4 * c.union]
     near = closed([(a, b) for a, b in true if (prints[a] ^ prints[b]).bit_count() <= 3], true)
     expected = {(ids[a], ids[b]) for a, b in near}
-    result = run("group", source, "-o", tmp_path / "out", "--sketch", "simhash", "--distance", "3")
+    result = run("group", source, "-o", tmp_path / "out", "--sketch", "simhash:64,3")
     assert result.status == 0
     assert ids_in(tmp_path / "out" / "pairs.parquet") == expected != set()
     assert "method        simhash (asked for: Hamming distance at most 3 of 64-bit SimHash" in result.out
@@ -115,7 +115,7 @@ def test_real_documents_from_a_file(run: Run, tmp_path: Path, name: str) -> None
 
 
 def test_stored_results_of_such_a_run(run: Run, sample: Path) -> None:
-    asked = ("--sketch", "simhash", "--distance", "10")
+    asked = ("--sketch", "simhash:64,10")
     run("group", sample, "-o", "low", "--threshold", "0.5", *asked)
     run("group", sample, "-o", "high", "--threshold", "0.9", *asked)
     assert run("regroup", "low", "--threshold", "0.9", "-o", "made").status == 0
@@ -135,7 +135,7 @@ def test_against_old_documents(run: Run, tmp_path: Path) -> None:
     old, new = (
         write_rows(tmp_path / f"{name}.jsonl", rows) for name, rows in (("old", ROWS[:1]), ("new", ROWS[1:]))
     )
-    asked = ("--sketch", "simhash", "--distance", "16")
+    asked = ("--sketch", "simhash:64,16")
     result = run("dedup", new, "-o", tmp_path / "out", "--against", old, *asked)
     assert result.status == 0
     kept = (tmp_path / "out" / "kept.jsonl").read_text(encoding="utf-8")
@@ -147,19 +147,22 @@ def test_against_old_documents(run: Run, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["--sketch", "simhash", "--method", "exact"], "error: method is 'exact' and sketch is 'simhash'\n"),
-        (["--sketch", "simhash", "--slots", "64"], "error: slots is 64 and sketch is 'simhash'\n"),
+        (
+            ["--sketch", "simhash:64,3,9"],
+            "error: --sketch is 'simhash:64,3,9'\n       Allowed: one-perm",
+        ),
         (["--sketch", "simhash", "--recall", "0.9"], "error: recall is 0.9 and sketch is 'simhash'\n"),
         (
             ["--sketch", "simhash", "--measure", "chunk-union"],
             "error: measure is 'chunk-union' and sketch is 'simhash'",
         ),
-        (["--sketch", "simhash", "--distance", "17"], "error: distance is 17\n       Allowed: a number from 0 to"),
-        (["--sketch", "simhash", "--bits", "32"], "error: bits is 32\n       Allowed: 64 or 128\n"),
+        (["--sketch", "simhash:64,17"], "error: distance is 17\n       Allowed: a number from 0 to"),
+        (["--sketch", "simhash:32"], "error: bits is 32\n       Allowed: 64 or 128\n"),
         (
-            ["--sketch", "simhash", "--features", "words"],
+            ["--sketch", "simhash:words"],
             "error: features is 'words'\n       Allowed: char:N, joined:N,",
         ),
-        (["--distance", "5"], "error: distance is 5 and sketch is 'one-permutation'\n"),
+        (["--sketch", "one-permutation:100"], "error: slots is 100 and sketch is 'one-permutation'\n"),
     ],
 )
 def test_refused(run: Run, mails: Path, arguments: list[str], said: str) -> None:
@@ -176,7 +179,7 @@ def test_what_makes_no_sense_in_python() -> None:
 
 
 def test_the_plan_names_the_run(run: Run) -> None:
-    told = run("plan", "--simhash", "--bits", "128", "--distance", "6").out.splitlines()[-1]
+    told = run("plan", "--sketch", "simhash:128,6").out.splitlines()[-1]
     command = told.partition(": neardup ")[2].split()
-    assert command == "group IN -o DIR --sketch simhash --bits 128 --distance 6".split()  # noqa: SIM905
-    assert run("plan", "--simhash").out.endswith("--sketch simhash --distance 3\n")
+    assert command == "group IN -o DIR --sketch simhash:128,6".split()  # noqa: SIM905
+    assert run("plan", "--sketch", "simhash").out.endswith("--sketch simhash:64,3\n")

@@ -136,7 +136,7 @@ def stopping(self, numbers):
     change(self, numbers)
 
 groups.GroupThresholds._change = stopping
-sys.argv = ["neardup", "collection", "groups", {path!r}, "--regroup", "0.9"]
+sys.argv = ["neardup", "collection", "groups", {path!r}, "--regroup", "--threshold", "0.9"]
 from neardup.cli import main
 main()
 """

@@ -84,7 +84,7 @@ def test_a_missed_pair_may_have_an_end_in_the_reference_set(tmp_path: Path) -> N
 
 def test_every_command_that_reads_a_result_reads_one_with_a_missed_pair(run: Run, tmp_path: Path) -> None:
     source, out = written(tmp_path), tmp_path / "out"
-    weak = ("--sketch", "simhash", "--distance", 0, "--threshold", 0.5, "--audit", 100)
+    weak = ("--sketch", "simhash:64,0", "--threshold", 0.5, "--audit", 100)
     assert run("dedup", source, "-o", out, "--id", "id", *weak).status == 0
     assert "in no group" in run("show", out, "harbour").out
     assert run("report", out, "-o", tmp_path / "page.html").status == 0

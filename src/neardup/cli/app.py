@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from itertools import pairwise, takewhile
 from pathlib import Path
@@ -19,7 +19,16 @@ from neardup.cli import help
 from neardup.cli.commands import COLLECTION, COMMANDS, LOOK, ON_COLLECTIONS, PURPOSES, Command
 from neardup.cli.config import config_parameters, configured
 from neardup.cli.messages import guarded
-from neardup.cli.option import FINGERPRINTS_AT_URL, OUTPUT_AT_URL, RESULT_AT_URL, TABLE_AT_URL, Option, filled
+from neardup.cli.option import (
+    FINGERPRINTS_AT_URL,
+    OUTPUT_AT_URL,
+    RESULT_AT_URL,
+    TABLE_AT_URL,
+    Option,
+    filled,
+    meant_option,
+)
+from neardup.cli.options.general import HELP_ALL
 from neardup.io.place import require_local, url_in
 
 if TYPE_CHECKING:
@@ -47,22 +56,36 @@ class _OwnHelp(TyperCommand):
         for word in args:
             if command := _REPLACED.get((self.name or "", word.partition("=")[0])):
                 ctx.fail(f"{word} is a command of its own now: {command}")
-        if self.name == f"{COLLECTION} search":
-            self._explain_minus(ctx, args)
-        return super().parse_args(ctx, args)
-
-    def _explain_minus(self, ctx: Any, args: list[str]) -> None:
-        """Refuse a query that begins with a minus sign, which the parser would take for an option."""
-        known = {spelling for parameter in self.params for spelling in parameter.opts} | {"-h"}
-        valued = {
-            at for parameter in self.params if not getattr(parameter, "is_flag", False) for at in parameter.opts
-        }
-        for before, word in pairwise(["", *takewhile(lambda word: word != "--", args)]):
-            if re.match("-[^-]", word) and word[:2] not in known and before not in valued:
+        for word in self._unknown(args):
+            if self.name == f"{COLLECTION} search" and not word.startswith("--"):
                 ctx.fail(
                     f"{word} is not an option. A query that begins with a minus sign comes behind --, or has NOT "
                     f"in its place: neardup collection search COLLECTION -- {shlex.quote(word)}"
                 )
+            if word.startswith("--"):
+                ctx.fail(self._in_place_of(word))
+        return super().parse_args(ctx, args)
+
+    def _unknown(self, args: list[str]) -> Iterator[str]:
+        """Yield the words that the parser would take for options that there are not."""
+        known = {spelling for parameter in self.params for spelling in parameter.opts + parameter.secondary_opts}
+        known |= {"-h", "--help"}
+        valued = {
+            at for parameter in self.params if not getattr(parameter, "is_flag", False) for at in parameter.opts
+        }
+        for before, word in pairwise(["", *takewhile(lambda word: word != "--", args)]):
+            name = word.partition("=")[0] if word.startswith("--") else word[:2]
+            if re.match("--?[^-]", word) and name not in known and before not in valued:
+                yield name if word.startswith("--") else word
+
+    def _in_place_of(self, word: str) -> str:
+        """The error for an unknown option: the one that may be meant, and the first sentence of its help."""
+        name = self.name or ""
+        meant = meant_option(word, COMMANDS[name].options)
+        if meant is None:
+            every = "--help-all" if help.is_long(name) else "--help"
+            return f"There is no option {word}. neardup {name} {every} shows those there are."
+        return f"There is no option {word}. Did you mean {meant.shown}? {help.first_sentence(meant)}"
 
 
 class _Commands(TyperGroup):
@@ -185,10 +208,24 @@ def _typed(name: str, command: Command) -> Callable[..., None]:
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [*map(_parameter, command.options), *config_parameters(), context]
+    if help.is_long(name):
+        parameters.append(_help_all(name))
     face: Any = run
     face.__signature__ = inspect.Signature(parameters, return_annotation=None)
     face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def _help_all(name: str) -> inspect.Parameter:
+    """Return the parameter of ``--help-all``."""
+
+    def show(wanted: bool) -> None:
+        if wanted:
+            help.show(help.page(name, help.width(), every=True))
+
+    declared = typer.Option(*HELP_ALL.spelling, is_eager=True, callback=show, help=HELP_ALL.help)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter("help_all", kind, default=False, annotation=Annotated[bool, declared])
 
 
 def _program(name: str, command: Command) -> Callable[[Any], int]:

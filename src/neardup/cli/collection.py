@@ -198,19 +198,16 @@ def _creation(options: on_collections.AddOptions) -> dict[str, Any]:
 
 
 def _near(options: on_collections.AddOptions) -> tuple[Near | None, Any]:
-    """Return the search and the action of --near, --on-near, --skip-near and --recall."""
+    """Return the search and the action of --threshold, --on-near and --recall."""
     from neardup.collection import Near
 
-    near, on_near, skip, recall = options.near, options.on_near, options.skip_near, options.near_recall
-    if skip is not None and (near is not None or on_near is not None):
-        raise SettingError("--skip-near was given with --near or --on-near", "One or the other", "Leave one out")
-    threshold = near if skip is None else skip
+    threshold, recall = options.threshold, options.near_recall
     if threshold is None:
-        if on_near is not None or recall is not None:
-            raise SettingError("--on-near or --recall was given without --near", "", "Give --near RESEMBLANCE too")
+        if options.on_near is not None or recall is not None:
+            given = "--on-near or --recall was given without --threshold"
+            raise SettingError(given, "", "Give --threshold RESEMBLANCE too")
         return None, "keep"
-    wanted = Near(threshold) if recall is None else Near(threshold, recall)
-    return wanted, "reject" if skip is not None else on_near or "keep"
+    return Near(threshold) if recall is None else Near(threshold, recall), options.on_near or "keep"
 
 
 def _counts(added: Added) -> dict[str, Any]:
@@ -420,14 +417,16 @@ _SHOWN = 20
 
 def groups(options: on_collections.GroupsOptions) -> int:
     """Show the groups of a collection, by id."""
-    regroup = options.regroup is not None
-    if regroup and (options.complete or "near" in options.explicit):
-        raise SettingError("--regroup was given with --complete or --near", "One or the other", "Leave one out")
-    if not (options.complete or regroup) and options.explicit & {"near", "near_recall"}:
-        raise SettingError("--near or --recall was given without --complete", "", "Give --complete, too")
+    if options.regroup and options.complete:
+        raise SettingError("--regroup was given with --complete", "One or the other", "Leave one out")
+    if not (options.complete or options.regroup) and options.explicit & {"threshold", "near_recall"}:
+        given = "--threshold or --recall was given without --complete or --regroup"
+        raise SettingError(given, "", "Give one of them, too")
+    if options.regroup and "threshold" not in options.explicit:
+        raise SettingError("--regroup was given without --threshold", "", "Give --threshold, too")
     done = None
     with opened(options.path, options.wait) as collection:
-        if options.complete or regroup:
+        if options.complete or options.regroup:
             done = _completed(collection, options)
         page = collection.groups(options.after, options.limit)
         documents = len(collection)
@@ -438,8 +437,10 @@ def groups(options: on_collections.GroupsOptions) -> int:
     if done is not None:
         sure = display.Extent("document", done.compared).sure(done.recall)
         parts = f"{display.number(done.repeats)} near another one ({sure}), {display.number(done.linked)} linked"
-        if regroup:
-            typer.echo(f"{display.counted(done.regrouped, 'group')} brought to the threshold {options.regroup:g}")
+        if options.regroup:
+            typer.echo(
+                f"{display.counted(done.regrouped, 'group')} brought to the threshold {options.threshold:g}"
+            )
         typer.echo(f"{display.counted(done.compared, 'document')} in no group compared: {parts}")
     for group in page.groups:
         for line in _group_lines(group):
@@ -458,8 +459,7 @@ def _no_groups(options: on_collections.GroupsOptions, done: GroupedPending | Non
     if not documents:
         return f"no documents yet; this adds those of a folder: neardup collection add {path} FOLDER"
     if done is not None:
-        threshold, name = (options.near, "--near") if options.regroup is None else (options.regroup, "--regroup")
-        return f"no groups: no document is near another one at {threshold:g}; {name} takes a lower threshold"
+        return f"no groups: no document is near another one at --threshold {options.threshold:g}"
     command = f"neardup collection groups {path} --complete"
     return f"no groups yet; this compares the documents and groups those that are near: {command}"
 
@@ -467,7 +467,7 @@ def _no_groups(options: on_collections.GroupsOptions, done: GroupedPending | Non
 def _completed(collection: Collection, options: on_collections.GroupsOptions) -> GroupedPending:
     from neardup.collection import Near
 
-    recall, threshold = options.near_recall, options.near if options.regroup is None else options.regroup
+    recall, threshold = options.near_recall, options.threshold
     near = Near(threshold) if recall is None else Near(threshold, recall)
     with watcher() as progress:
         counting = CountedStages(progress)
@@ -479,7 +479,7 @@ def _completed(collection: Collection, options: on_collections.GroupsOptions) ->
             return f"{compared}, and their groups are stored ({stored} in all); run it again to go on"
 
         with told_if_stopped(said):
-            work = collection.group_pending if options.regroup is None else collection.regroup
+            work = collection.regroup if options.regroup else collection.group_pending
             return work(near, progress=counting)
 
 

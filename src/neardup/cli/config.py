@@ -23,7 +23,7 @@ from neardup.cli.messages import ERROR, error
 from neardup.cli.option import NEVER, TOP, Option, SettingOptions
 from neardup.cli.options.general import CONFIG, NO_CONFIG
 from neardup.errors import InputError, NeardupError, SettingError
-from neardup.settings import FIELDS
+from neardup.settings import FIELDS, OPTION_FIELDS
 
 if TYPE_CHECKING:
     from neardup.deduplication.results import ConfigAccount
@@ -120,8 +120,10 @@ def given_here(explicit: frozenset[str]) -> frozenset[str]:
 
 def given_settings(settings: SettingOptions, explicit: frozenset[str]) -> dict[str, Any]:
     """Return the settings that were given on the command line or in a file of options."""
-    given = given_here(explicit)
-    return {name: getattr(settings.read(), name) for name in FIELDS if name in given}
+    given, read = given_here(explicit), settings.read()
+    if "sketch" in given:
+        given |= settings.in_sketch().keys()
+    return {name: getattr(read, name) for name in FIELDS if name in given}
 
 
 def find_config(file: Path | None) -> Config | None:
@@ -140,7 +142,7 @@ def find_config(file: Path | None) -> Config | None:
 
 def _meant(name: str, value: Any) -> Any:
     """The value of an option; a setting may be written as a text, such as 80%."""
-    field = FIELDS.get(name)
+    field = OPTION_FIELDS.get(name)
     return value if field is None or isinstance(value, list) else field.rule.value(value)
 
 
@@ -230,7 +232,7 @@ def _name(key: str) -> str:
 def _value(where: str, value: Any, option: Option) -> Any:
     """Return a value as the option has it. Raises SettingError that names the file and the key."""
     many = "list" in str(option.type)
-    field = FIELDS.get(option.name)
+    field = OPTION_FIELDS.get(option.name)
     right = _is_right(value, option, many)
     if field is not None:
         meant = field.rule.value(value) if not isinstance(value, list) else tuple(map(field.rule.value, value))

@@ -53,7 +53,7 @@ def _decontaminate(options: DecontaminateOptions) -> int:
     action = _action(options)
     refuse_unusable_out(options)
     settings = options.settings.checked()
-    rules = rules_of(options.at, options.run, options.common)
+    rules = rules_of(options.threshold, options.run, options.common)
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text or None, options.id)
     require_action(action, documents, columns)
@@ -133,7 +133,8 @@ def _journal(
         return
 
     command = (
-        f"decontaminate --at {options.at} --fields {','.join(_fields(options))} --against-id {options.against_id}"
+        f"decontaminate --threshold {options.threshold} --fields {','.join(_fields(options))} "
+        f"--against-id {options.against_id}"
     )
     inputs = {"input": documents}
     for number, name in enumerate(options.against):

@@ -1,7 +1,7 @@
 """The help of the program and of its commands, as text: written from the records, without loading a command.
 
-Long commands show their options by purpose, and examples at the end. ``main`` prints the help before anything slow
-is imported; the parser of ``app.py`` asks here, too, so that there is one form.
+Commands with many options show those that most need, and all of them with ``--help-all``, by purpose. ``main``
+prints the help before anything slow is imported; the parser of ``app.py`` asks here, too, so there is one form.
 """
 
 import os
@@ -10,9 +10,9 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from neardup.cli.commands import COLLECTION, COMMANDS, EXAMPLES, ON_COLLECTIONS, PURPOSES, Command
+from neardup.cli.commands import COLLECTION, COMMANDS, EXAMPLES, ON_COLLECTIONS, PURPOSES
 from neardup.cli.option import REQUIRED, Option
-from neardup.cli.options.general import CONFIG, NO_CONFIG
+from neardup.cli.options.general import CONFIG, HELP_ALL, MOST_SHOWN, NO_CONFIG, RARE
 from neardup.settings import OTHER, PANELS
 
 LONG = 15
@@ -44,8 +44,9 @@ def show_if_asked(arguments: Sequence[str]) -> None:
     """Print the help of the program or of one command and exit, if the arguments ask for no more than this."""
     *words, last = arguments or [""]
     command = " ".join(words)
-    if last in ("--help", "-h") and (command in COMMANDS or command in ("", COLLECTION)):
-        show(page(command, width()))
+    every = last == "--help-all" and is_long(command)
+    if (every or last in ("--help", "-h")) and (command in COMMANDS or command in ("", COLLECTION)):
+        show(page(command, width(), every=every))
 
 
 def show(text: str) -> None:
@@ -72,12 +73,15 @@ def width() -> int:
     return max(min(columns or 80, WIDEST) - 2, NARROWEST)
 
 
-def page(command: str, columns: int) -> str:
-    """Return the help of a command, of the commands of a collection, or of the program for ""."""
+def page(command: str, columns: int, *, every: bool = False) -> str:
+    """Return the help of a command, of the commands of a collection, or of the program for "".
+
+    ``every``: with all options of a command that has many.
+    """
     if command == COLLECTION:
         lines = _of_collections(columns)
     else:
-        lines = _of_command(command, COMMANDS[command], columns) if command else _of_program(columns)
+        lines = _of_command(command, columns, every or not is_long(command)) if command else _of_program(columns)
     return "\n".join([*lines, ""])
 
 
@@ -100,13 +104,27 @@ def _of_collections(columns: int) -> Iterator[str]:
     yield from _examples(COMMANDS[f"{COLLECTION} add"].examples)
 
 
-def _of_command(name: str, command: Command, columns: int) -> Iterator[str]:
+def is_long(command: str) -> bool:
+    """Return whether a command has more options than its ``--help`` shows.
+
+    >>> is_long("dedup"), is_long("demo")
+    (True, False)
+    """
+    return command in COMMANDS and len(COMMANDS[command].options) > MOST_SHOWN
+
+
+def _of_command(name: str, columns: int, every: bool) -> Iterator[str]:
+    command = COMMANDS[name]
     arguments = (usage(option) for option in command.options if not option.spelling)
     yield from _called(f"{name} ", " ".join(("[OPTIONS]", *arguments)), columns)
     yield from _paragraphs(command.help, columns)
-    for heading, rows in _by_purpose(command.options).items():
+    special = [Option.of("no_config", bool, NO_CONFIG), Option.of("config", str, CONFIG)]
+    options = [one for one in [*command.options, *special] if every or one.name not in RARE]
+    for heading, rows in _by_purpose(options, every).items():
         if rows:
             yield from _section(heading, rows, columns)
+    if not every:
+        yield from ("", *_wrapped(f"neardup {name} --help-all shows {len(command.options)} options.", columns))
     yield from _examples(command.examples)
 
 
@@ -123,16 +141,17 @@ def usage(option: Option) -> str:
     return f"{shown}..." if option.type == list[str] else shown
 
 
-def _by_purpose(options: Sequence[Option]) -> dict[str, list[tuple[str, str]]]:
+def _by_purpose(options: Sequence[Option], every: bool) -> dict[str, list[tuple[str, str]]]:
     """The lines of the options under their headings: purposes, if there are many."""
-    special = [Option.of("", bool, NO_CONFIG), Option.of("", str, CONFIG)]
-    long = len(options) + len(special) + 1 >= LONG
+    long = len(options) + 1 >= LONG
     headings = PANELS if long else ("Arguments", "Options")
     rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in headings}
-    for option in [*options, *special]:
+    for option in options:
         heading = option.panel if long else headings[bool(option.spelling)]
-        rows[heading].append((_spelled(option), _meaning(option)))
+        rows[heading].append((_spelled(option), _meaning(option, whole=every)))
     rows[OTHER if long else "Options"].append(_HELP)
+    if not every:
+        rows[OTHER if long else "Options"].append((_spelled(Option.of("help_all", bool, HELP_ALL)), HELP_ALL.help))
     return rows
 
 
@@ -141,14 +160,24 @@ def _spelled(option: Option) -> str:
     return option.shown + " …" * (not option.spelling and option.type == list[str])
 
 
-def _meaning(option: Option) -> str:
-    """The help of an option, and its default."""
+def _meaning(option: Option, *, whole: bool) -> str:
+    """The help of an option, or its first sentence, and its default."""
+    text = option.help if whole else first_sentence(option)
     if option.default is REQUIRED:
-        return f"{option.help}  [required]"
+        return f"{text}  [required]"
     if option.type is bool or option.default in (None, (), ""):
-        return option.help
+        return text
     default = ", ".join(map(str, option.default)) if isinstance(option.default, list) else option.default
-    return f"{option.help}  [default: {default}]"
+    return f"{text}  [default: {default}]"
+
+
+def first_sentence(option: Option) -> str:
+    """Return the first sentence of the help; the words of a choice in place of what each of them means."""
+    sentence = re.split(r"(?<=\.) ", option.help, maxsplit=1)[0]
+    before, colon, _ = sentence.partition(": ")
+    if colon and option.choices and before not in option.choices:
+        return f"{before}: {', '.join(option.choices)}."
+    return sentence
 
 
 def _section(heading: str, rows: Sequence[tuple[str, str]], columns: int) -> Iterator[str]:

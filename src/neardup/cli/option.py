@@ -7,15 +7,18 @@ command receives the record, so that mypy follows each value from the command li
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
+from neardup.errors import SettingError
 from neardup.settings import (
     COLLECTION_FIELDS,
     FIELDS,
     INPUT,
+    OPTION_FIELDS,
     OTHER,
     BaseTextSettings,
     Cleaning,
@@ -31,6 +34,7 @@ from neardup.settings import (
     SimHashing,
     Sketch,
     Work,
+    sketch_settings,
 )
 
 REQUIRED = inspect.Parameter.empty
@@ -108,7 +112,7 @@ def argument(metavar: str, help: str) -> Any:
 
 def setting(name: str, **changed: Any) -> Any:
     """Return a field with the option of a setting; ``changed`` replaces its default."""
-    return dataclasses.replace(Declared.of_field(FIELDS[name]), **changed).field()
+    return dataclasses.replace(Declared.of_field(OPTION_FIELDS[name]), **changed).field()
 
 
 @dataclass(frozen=True)
@@ -129,10 +133,20 @@ class SettingOptions(
     """The options of all settings as they were given, not yet checked: of a run, and of a collection."""
 
     def read(self) -> "SettingOptions":
-        """Return the options with the words of a file in place of its name."""
-        if not self.stop_words:
-            return self
-        return dataclasses.replace(self, stop_words=stop_words(self.stop_words))
+        """Return the options with the words of a file in place of its name, and with the parts of ``sketch``.
+
+        Raises SettingError for a sketch that there is not.
+        """
+        words = stop_words(self.stop_words) if self.stop_words else ""
+        return dataclasses.replace(self, stop_words=words, **self.in_sketch())
+
+    def in_sketch(self) -> dict[str, Any]:
+        """Return the settings that ``sketch`` names, by name."""
+        try:
+            return sketch_settings(self.sketch)
+        except ValueError:
+            rule = OPTION_FIELDS["sketch"].rule
+            raise SettingError(f"--sketch is {self.sketch!r}", rule.allowed, rule.hint(self.sketch)) from None
 
     def checked(self) -> Settings:
         """Return the settings. Raises one SettingError that names all mistakes."""
@@ -156,12 +170,13 @@ def stop_words(given: str) -> str:
 
 def all_settings(*, without: frozenset[str] = frozenset()) -> Any:
     """Return a field with ``SettingOptions``: the command has the options of all settings but ``without``."""
-    return settings_of(*(name for name in FIELDS if name not in without))
+    return settings_of(*(name for name in OPTION_FIELDS if name not in without))
 
 
 def settings_of(*names: str) -> Any:
     """Return a field with ``SettingOptions``: the command has the options of the settings ``names``."""
-    return _of_fields({name: (FIELDS[name], Declared.of_field(FIELDS[name])) for name in names})
+    fields = {name: OPTION_FIELDS[name] for name in names}
+    return _of_fields({name: (field, Declared.of_field(field)) for name, field in fields.items()})
 
 
 def settings_of_new_collection() -> Any:
@@ -236,6 +251,61 @@ def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str])
         elif field.name == "explicit":
             found[field.name] = explicit
     return record(**found)
+
+
+_MEANT: Mapping[str, str] = {
+    "--threshold": "at near similarity sim jaccard cutoff min-similarity "
+    "similarity-threshold jaccard-threshold least overlap",
+    "--length": "ngram ngrams n-gram ngram-size n k shingle shingles shingle-size window width min-length tokens",
+    "--sketch": "num-perm permutations num-hashes hashes slots signature minhash simhash bits features distance "
+    "bit-diff hamming seed",
+    "--recall": "bands rows b r false-negatives probability",
+    "--method": "lsh exact-join algorithm engine mode",
+    "--out": "output output-dir output-path outdir dest destination save to",
+    "--text": "column columns text-column text-key text-field content body",
+    "--id": "ids id-column id-key id-field doc-id index key name",
+    "--against": "reference references exclude baseline test eval benchmark old known with",
+    "--threads": "jobs n-jobs workers num-workers num-proc processes cores cpus parallel",
+    "--memory": "ram mem max-memory memory-limit batch-size cache",
+    "--overwrite": "force replace clobber yes",
+    "--quiet": "silent q no-progress summary",
+    "--json": "format output-format machine jsonl",
+    "--keep": "prefer policy strategy priority which representative rank",
+    "--by": "partition group-by per split",
+    "--within": "same bucket block only",
+    "--resume": "checkpoint continue restart recover cache-dir",
+    "--predict": "estimate forecast cost eta",
+    "--dry-run": "simulate check preview no-write noop test-run",
+    "--cut": "remove delete strip trim excise",
+    "--on-near": "skip-near on-duplicate action",
+    "--mask": "regex pattern exclude-pattern remove-pattern normalize",
+    "--stop-words": "stopwords language lang",
+    "--ignore-common": "boilerplate templates frequent df max-df",
+    "--top": "limit count number most best",
+    "--groups": "cluster clusters clustering components linkage",
+    "--measure": "metric similarity-measure cosine dice containment",
+    "--limit": "top count most rows page-size",
+    "--write-removed": "removed duplicates save-duplicates rejected",
+}
+"""Other words for options, with spaces: of other programs, of earlier versions, and of plain speech."""
+
+
+def meant_option(word: str, options: Sequence[Option]) -> Option | None:
+    """Return the option of a command that ``word``, such as ``--num-perm``, may mean; None if none comes to mind.
+
+    >>> from neardup.cli.commands import COMMANDS
+    >>> dedup = COMMANDS["dedup"].options
+    >>> [meant_option(word, dedup).spelling[-1] for word in ("--num-perm", "--n_jobs", "--treshold")]
+    ['--sketch', '--threads', '--threshold']
+    """
+    by_spelling = {spelling: option for option in options for spelling in option.spelling}
+    plain = word.lstrip("-").replace("_", "-").lower()
+    for spelling, words in _MEANT.items():
+        if plain in words.split() and spelling in by_spelling:
+            return by_spelling[spelling]
+    names = {spelling.lstrip("-"): option for spelling, option in by_spelling.items()}
+    similar = get_close_matches(plain, names, 1, 0.7)
+    return names[similar[0]] if similar else None
 
 
 if TYPE_CHECKING:

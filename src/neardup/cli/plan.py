@@ -1,6 +1,6 @@
 """``neardup plan``: bands × rows for a threshold and a recall; with documents, advice on them.
 
-With ``--simhash``, the tables for a Hamming distance.
+With ``--sketch simhash``, the tables for a Hamming distance.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ if TYPE_CHECKING:
 BAR = 40
 STEPS = 20
 
-WITHOUT_DOCUMENTS = frozenset({"sample", "json", "svg", "threshold", "recall", "slots"})
+WITHOUT_DOCUMENTS = frozenset({"sample", "json", "svg", "threshold", "recall", "sketch"})
 """Options of the bands alone; all others need documents."""
 
 
 def plan(options: PlanOptions) -> int:
     """Show the bands for a threshold and a recall; with documents, advise on them."""
-    if options.simhash:
+    if options.settings.in_sketch()["sketch"] == "simhash":
         return _plan_simhash(options)
-    _refuse_simhash_options(options)
+    if options.documents is not None:
+        raise SettingError("--documents was given", "--documents with --sketch simhash", "Leave it out")
     _refuse_unusable_image(options.svg)
     if not options.sample:
         return _plan(options)
@@ -49,16 +50,6 @@ def plan(options: PlanOptions) -> int:
         warn(f"{rows} rejected.\nThe first: {display.printable(advice.sample.first_problem)}")
         return REJECTED
     return DONE
-
-
-def _refuse_simhash_options(options: PlanOptions) -> None:
-    for name, value in (
-        ("bits", options.bits),
-        ("distance", options.distance),
-        ("documents", options.documents),
-    ):
-        if value is not None:
-            raise SettingError(f"--{name} belongs to --simhash", "", "Give --simhash too")
 
 
 def _drawn(svg: Path, options: PlanOptions) -> Advice:
@@ -78,7 +69,7 @@ def _advice(options: PlanOptions) -> Advice:
     from neardup.io.inputs import choose_columns, joined, open_files
 
     given = options.settings.read()
-    chosen = checked({name: getattr(given, name) for name in PLANNED})
+    chosen = checked({name: getattr(given, name) for name in (*PLANNED, "slots")})
     documents = open_files(options.sample, reading=chosen.reading)
     columns = choose_columns(documents, options.text, options.id)
     files = [f"./{name}" if name.startswith("-") and name != "-" else name for name in options.sample]
@@ -111,7 +102,7 @@ def _plan(options: PlanOptions) -> int:
     from neardup.deduplication.pairs import plan as planned
 
     _refuse_without_documents(options)
-    given = options.settings
+    given = options.settings.read()
     chosen = planned(threshold=given.threshold, recall=given.recall, slots=given.slots)
     if options.svg is not None:
         from neardup.io.outputs import OutputImage
@@ -131,7 +122,7 @@ def _refuse_without_documents(options: PlanOptions) -> None:
         if option.name not in WITHOUT_DOCUMENTS and option.name in options.explicit:
             raise InputError(
                 f"{option.spelling[-1]} was given without documents",
-                "Only threshold, recall, slots and svg, since bands do not depend on documents",
+                "Only threshold, recall, sketch and svg, since bands do not depend on documents",
                 "Name some of your documents, or leave it out",
             )
 
@@ -168,31 +159,28 @@ def _bands(bands: tuple[int, ...]) -> str:
 
 DOCUMENTS = 1_000_000
 
-OWN = frozenset({"simhash", "bits", "distance", "documents", "json", "threshold", "recall", "slots"})
-"""The options that are allowed, or refused by the first check."""
+OWN = frozenset({"sketch", "documents", "json"})
+"""The options of a plan for SimHash."""
 
 
 def _plan_simhash(options: PlanOptions) -> int:
-    """Print the plan for bits, distance and documents. Raises SettingError if a setting of MinHash is given."""
-    if options.sample:
-        raise SettingError("--simhash and a SAMPLE were given", "--simhash alone", "Drop one of the two")
-    for name in ("threshold", "recall", "slots"):
-        if getattr(options.settings, name) != FIELDS[name].default:
-            raise SettingError(f"--{name} belongs to MinHash", "With --simhash: --bits, --distance, --documents")
-    others = [option.spelling[-1] for option in options_of(PlanOptions) if option.name in options.explicit - OWN]
+    """Print the plan for bits, distance and documents. Raises SettingError for any other option."""
+    given = options.settings.read()
+    others = [
+        option.spelling[-1] if option.spelling else str(option.metavar)
+        for option in options_of(PlanOptions)
+        if option.name in options.explicit - OWN
+    ]
     if others:
         raise SettingError(
-            f"{', '.join(others)} cannot be given together with --simhash",
-            "With --simhash: --bits, --distance, --documents and --json",
-            "Leave it out, or leave out --simhash and name a SAMPLE",
+            f"{', '.join(others)} cannot be given together with --sketch simhash",
+            "With --sketch simhash: --documents and --json",
+            "Leave it out, or choose another sketch",
         )
     from neardup.deduplication.pairs import hamming_plan
 
-    plan = hamming_plan(
-        DOCUMENTS if options.documents is None else options.documents,
-        FIELDS["bits"].default if options.bits is None else options.bits,
-        FIELDS["distance"].default if options.distance is None else options.distance,
-    )
+    documents = DOCUMENTS if options.documents is None else options.documents
+    plan = hamming_plan(documents, given.bits, given.distance)
     if options.json:
         typer.echo(notation.dumps(plan.as_dict(), indent=2))
         return 0
@@ -235,13 +223,7 @@ def _hamming_lines(plan: HammingPlan) -> Iterator[str]:
     yield "This is the resemblance of the features, for two sets of equal size: of shingles, if these are"
     yield "the features. Windows of characters of the same texts have a different one."
     yield ""
-    yield f"To search documents so: neardup group IN -o DIR --sketch simhash{_options(plan)}"
-
-
-def _options(plan: HammingPlan) -> str:
-    """Return the options for a run with this plan."""
-    bits = "" if plan.bits == FIELDS["bits"].default else f" --bits {plan.bits}"
-    return f"{bits} --distance {plan.distance}"
+    yield f"To search documents so: neardup group IN -o DIR --sketch simhash:{plan.bits},{plan.distance}"
 
 
 def _cut(design: Design) -> str:

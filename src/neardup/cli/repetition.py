@@ -157,12 +157,12 @@ def _scan(options: PassagesOptions) -> int:
 
 
 def _cut_rules(options: PassagesOptions) -> CutRules | None:
-    """How to cut; None without --remove and --annotate."""
-    if options.remove and options.annotate:
-        raise SettingError("--remove and --annotate were given", "One of them", "Leave one out")
-    if not options.remove and not options.annotate:
+    """How to cut; None without --cut and --annotate."""
+    if options.cut and options.annotate:
+        raise SettingError("--cut and --annotate were given", "One of them", "Leave one out")
+    if not options.cut and not options.annotate:
         for name, spelling in (("keep", "--keep"), ("min_tokens", "--min-tokens")):
             if name in options.explicit:
-                raise SettingError(f"{spelling} was given", "--remove or --annotate with it", "Give one of them")
+                raise SettingError(f"{spelling} was given", "--cut or --annotate with it", "Give one of them")
         return None
     return CutRules(options.keep, options.min_tokens, options.annotate)

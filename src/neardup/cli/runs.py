@@ -492,7 +492,7 @@ def pairs(options: PairsOptions) -> int:
     from neardup.io.outputs import OutputExport, as_bytes_of, common_access
 
     settings = options.settings.checked()
-    wanted = wanted_of(options.top, options.least, nearest=bool(options.against))
+    wanted = wanted_of(options.top, options.threshold, nearest=bool(options.against))
     if options.out == output.STREAM:
         raise OutputError("-o is -", "The name of a file", "Use --json for standard output")
     form = "" if options.out is None else form_of(options.out)

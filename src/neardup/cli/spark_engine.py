@@ -41,7 +41,8 @@ class SparkEngine:
         assert isinstance(options, DedupOptions)  # group has no --engine
         if options.out is None:
             raise OutputError("No folder for the results was given", "", "Give -o DIR, on a file system of Spark")
-        settings = {name: getattr(options.settings, name) for name in FIELDS}
+        given = options.settings.read()
+        settings = {name: getattr(given, name) for name in FIELDS}
         account = _run(_session(options.master), options, typed(options.out).rstrip("/"), settings)
         if options.json:
             typer.echo(_json(account))
@@ -84,7 +85,19 @@ def _json(account: dict[str, Any]) -> str:
 
 DECONTAMINATED = frozenset(
     (
-        *("inputs", "against", "out", "text", "id", "fields", "against_id", "at", "run", "common", "length"),
+        *(
+            "inputs",
+            "against",
+            "out",
+            "text",
+            "id",
+            "fields",
+            "against_id",
+            "threshold",
+            "run",
+            "common",
+            "length",
+        ),
         *("drop", "tag", "cut", "marker", "report_only", "engine", "master", "json", "overwrite"),
     )
 )
@@ -110,7 +123,12 @@ def decontaminate(options: DecontaminateOptions, action: ContaminationAction) ->
     require_new(spark, out, options.overwrite)
     given = opened(spark, options.inputs, joined(options.text), options.id)
     fields = [part for one in options.fields for part in parts_of(one)]
-    settings = {"at": options.at, "run": options.run, "common": options.common, "length": options.settings.length}
+    settings = {
+        "threshold": options.threshold,
+        "run": options.run,
+        "common": options.common,
+        "length": options.settings.length,
+    }
     result = decontaminate_files(
         given, options.against, fields, options.against_id, settings, action, options.marker
     )

@@ -13,9 +13,9 @@ from neardup.settings.extensions import (
 from neardup.settings.keywords import CollectionKeywords, SettingKeywords
 from neardup.settings.measures import ALWAYS, LITERAL, MEASURES, CountedAs, Features, Measure, values
 from neardup.settings.records import (
-    CHUNK, CLEANING, COLLECTION_FIELDS, COMPARISON, FIELDS, PROCESS, RECORDS, SELECTION, BaseTextSettings,
-    Cleaning, GroupSettings, Keep, ReadingSettings, Relations, SampleSettings, SearchSettings, Shingles,
-    SimHashing, Sketch, Work, join_bytes_of, names_of,
+    CHUNK, CLEANING, COLLECTION_FIELDS, COMPARISON, FIELDS, IN_SKETCH, OPTION_FIELDS, PROCESS, RECORDS, SELECTION,
+    BaseTextSettings, Cleaning, GroupSettings, Keep, ReadingSettings, Relations, SampleSettings, SearchSettings,
+    Shingles, SimHashing, Sketch, Work, join_bytes_of, names_of, sketch_settings, sketch_text,
 )
 from neardup.settings.rules import (
     ACCESS, COMPARED, EARLIER, INPUT, KEEP_COLUMN, KEEP_NONE, LONGEST_FEATURE, OTHER, OUTPUT, PANELS, SEARCH,

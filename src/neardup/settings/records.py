@@ -519,3 +519,83 @@ COLLECTION_FIELDS: Mapping[str, rules.Field] = {
 
 SELECTION = (*names_of(Cleaning, BaseTextSettings), "within", "across", "keep", "lose", "count", "sources")
 """The settings of advice that decide what counts, which documents may be pairs, and which one stays."""
+
+IN_SKETCH = ("slots", *names_of(SimHashing))
+"""The settings that the command line has as parts of ``--sketch``."""
+
+_NAMES: tuple[str, ...] = FIELDS["sketch"].rule.choices
+_ALLOWED = (
+    "one-permutation:SLOTS, classic:SLOTS, or simhash:BITS,FEATURES,DISTANCE; what is left out has its default"
+)
+
+
+def sketch_settings(text: str) -> dict[str, Any]:
+    """Return the settings that a text names, by name; parts that are left out are no keys.
+
+    Raises ValueError if it names none.
+
+    >>> sketch_settings("simhash:64,char:4,3")
+    {'sketch': 'simhash', 'bits': 64, 'features': 'char:4', 'distance': 3}
+    >>> sketch_settings("simhash:64,3"), sketch_settings("classic:100")
+    ({'sketch': 'simhash', 'bits': 64, 'distance': 3}, {'sketch': 'classic', 'slots': 100})
+    """
+    name, colon, rest = text.partition(":")
+    if name not in _NAMES or (colon and not rest):
+        raise ValueError(text)
+    parts = [part.strip() for part in rest.split(",")] if colon else []
+    numbers = [int(part) for part in parts if part.isascii() and part.isdigit()]
+    others = [part for part in parts if not (part.isascii() and part.isdigit())]
+    of_numbers = ("bits", "distance") if name == "simhash" else ("slots",)
+    of_others = ("features",) if name == "simhash" else ()
+    if len(numbers) > len(of_numbers) or len(others) > len(of_others):
+        raise ValueError(text)
+    given = {**dict(zip(of_numbers, numbers, strict=False)), **dict(zip(of_others, others, strict=False))}
+    return {"sketch": name, **{part: given[part] for part in IN_SKETCH if part in given}}
+
+
+def sketch_text(values: Mapping[str, Any]) -> str:
+    """Return the text for settings by name; defaults are left out where they may be.
+
+    >>> sketch_text({"sketch": "simhash", "distance": 6}), sketch_text({"slots": 256}), sketch_text({})
+    ('simhash:64,6', 'one-permutation:256', 'one-permutation')
+    """
+    name = values.get("sketch", FIELDS["sketch"].default)
+    return ":".join((name, ",".join(_parts(name, values)))).rstrip(":")
+
+
+def _parts(name: str, values: Mapping[str, Any]) -> Iterator[str]:
+    changed = {part for part in IN_SKETCH if values.get(part, FIELDS[part].default) != FIELDS[part].default}
+    for part in IN_SKETCH[1:] if name == "simhash" else IN_SKETCH[:1]:
+        if part in changed or (part == "bits" and "distance" in changed):  # the first number is of the bits
+            yield str(values.get(part, FIELDS[part].default))
+
+
+def _holds(text: Any) -> bool:
+    try:
+        return bool(sketch_settings(text))
+    except ValueError:
+        return False
+
+
+def _hint(text: Any) -> str:
+    name = str(text).partition(":")[0]
+    return "" if name in _NAMES else f"There is no sketch {name!r}"
+
+
+_HELP = (
+    "How candidates are found. one-permutation: MinHash with fallback (fast); classic: MinHash by a·x+b (the "
+    "reference); both with SLOTS numbers a signature, by default 128, with one-permutation a power of two. "
+    "simhash: all pairs of fingerprints of BITS (64, the default, or 128) that differ in at most DISTANCE bits "
+    "(by default 3), for texts that are almost identical. FEATURES, weighted by frequency: windows of N "
+    "characters without white space (char:N, by default char:4) or without white space and punctuation (joined:N"
+    "), word, or N words in a row (shingle:N)."
+)
+
+OPTION_FIELDS: Mapping[str, rules.Field] = {
+    name: replace(field, rule=rules.Rule(_ALLOWED, _holds, _hint, choices=_NAMES), help=_HELP, metavar="SKETCH")
+    if name == "sketch"
+    else field
+    for name, field in FIELDS.items()
+    if name not in IN_SKETCH
+}
+"""The settings of a run as options of the command line: ``--sketch`` has five of them."""

@@ -168,7 +168,7 @@ def _search(
     against: str | Path | Sequence[str | Path], fields: Sequence[str], id: str | None, settings: Any
 ) -> ItemSearch:
     given = dict(settings)
-    rules: MatchRules = rules_of(given.pop("at", 0.8), given.pop("run", 13), given.pop("common", 0.001))
+    rules: MatchRules = rules_of(given.pop("threshold", 0.8), given.pop("run", 13), given.pop("common", 0.001))
     chosen = Settings.of(**cast(SettingKeywords, {**given, "threads": 1}))  # the cores are those of the executors
     if chosen.shingles.unit != "word" or chosen.cleaning.is_on:
         raise SettingError("decontaminate compares words as they are", "unit word, and no mask", "Leave it out")

@@ -195,3 +195,19 @@ CONFIG = option.Declared(
     panel=WORK,
     from_file=option.NEVER,
 )
+HELP_ALL = option.Declared(
+    ("--help-all",), False, "Show all options, by purpose, and what each allows.", from_file=option.NEVER
+)
+MOST_SHOWN = 25
+"""The most options that ``--help`` shows; a command with more hides the RARE ones from it."""
+RARE = frozenset(
+    {
+        *("encoding", "delimiter", "pages", "text_suffix", "query", "against_text", "against_id"),
+        *("unit", "tokenizer", "mask", "ignore_numbers", "stop_words", "matching", "copies", "across", "no_self"),
+        *("ignore", "by", "sketch", "audit", "only_contained", "held", "lose", "most_removed", "empty", "count"),
+        *("sources", "decisions", "key", "new_key", "update", "pairs", "kinds", "shard_size", "write_table"),
+        *("revisits", "annotate", "store_texts", "verbose", "engine", "master", "problems", "scale", "floor"),
+        *("slots", "wait", "no_config", "config"),
+    }
+)
+"""The options that few need, by name."""

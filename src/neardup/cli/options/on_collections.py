@@ -28,7 +28,7 @@ class AddOptions:
     given. Others can write while many documents are added. If the command is stopped, those added
     before stay, and the same command again adds the rest. Files with one document each
     (text, HTML, PDF, DOCX, mail) have their paths as ids, and keep their properties as metadata:
-    from, to, cc, date, subject, title, author, url. With --near each document is compared with the
+    from, to, cc, date, subject, title, author, url. With --threshold each document is compared with the
     stored ones and those before it. With --role base the documents are base texts, such as
     templates, whose text counts in no document.
 
@@ -38,7 +38,7 @@ class AddOptions:
 
     EXAMPLES: ClassVar = (
         (
-            "neardup collection add library.neardup new/ --near 0.8",
+            "neardup collection add library.neardup new/ --threshold 0.8",
             "documents, and what each one repeats",
         ),
         ("neardup collection search library.neardup SIMILAR:42_70", "then the documents similar to one"),
@@ -64,8 +64,8 @@ class AddOptions:
         "NAME",
         panel=INPUT,
     )
-    near: float | None = option(
-        "--near",
+    threshold: float | None = option(
+        "--threshold",
         None,
         "Report which stored document each one repeats, from this resemblance on.",
         *general.SHARE,
@@ -74,17 +74,15 @@ class AddOptions:
     on_near: str | None = option(
         "--on-near",
         None,
-        "Treatment of a document that repeats another: keep (the default), link (into a group with it) or reject.",
+        "With --threshold: treatment of a document that repeats another: keep (the default), link (into a group "
+        "with it) or reject.",
         "NAME",
         panel=COMPARED,
-    )
-    skip_near: float | None = option(
-        "--skip-near", None, "The same as --near with --on-near reject.", *general.SHARE, panel=COMPARED
     )
     near_recall: float | None = option(
         "--recall",
         None,
-        "Least share of the near documents to find; 1: all, and slower. Default: 0.99.",
+        "With --threshold: least share of the near documents to find; 1: all, and slower. Default: 0.99.",
         *general.SHARE,
         panel=COMPARED,
     )
@@ -186,13 +184,17 @@ class GroupsOptions:
         False,
         "First compare the documents that are in no group, and put those that repeat another into groups.",
     )
-    regroup: float | None = option(
+    regroup: bool = option(
         "--regroup",
-        None,
-        "First bring all groups to this threshold, then do as --complete does. Groups keep their numbers.",
+        False,
+        "First bring all groups to --threshold, then do as --complete does. Groups keep their numbers.",
+    )
+    threshold: float = option(
+        "--threshold",
+        0.8,
+        "With --complete or --regroup: least resemblance to repeat a document.",
         *general.SHARE,
     )
-    near: float = option("--near", 0.8, "With --complete: least resemblance to repeat a document.", *general.SHARE)
     near_recall: float | None = option(
         "--recall",
         None,

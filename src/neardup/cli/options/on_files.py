@@ -327,8 +327,8 @@ class DecontaminateOptions:
         general.AGAINST_ID, help="Column with the ids of the test items; by default source#row."
     ).field()
     settings: SettingOptions = settings_of("length", *READING, "threads")
-    at: float = option(
-        "--at",
+    threshold: float = option(
+        "--threshold",
         0.8,
         "Least share of the shingles of a test item in a training document: 0.8 or 80%.",
         *general.SHARE,
@@ -417,8 +417,8 @@ class PairsOptions:
     top: int = option(
         "--top", 100, "Number of pairs; with --against, for each new document.", "NUMBER", panel=SEARCH
     )
-    least: float = option(
-        "--at", 0.0, "Least similarity of a pair; by default any above 0.", *general.SHARE, panel=SEARCH
+    threshold: float = option(
+        "--threshold", 0.0, "Least similarity of a pair; by default any above 0.", *general.SHARE, panel=SEARCH
     )
     text: list[str] = general.TEXT.field()
     id: str | None = general.ID.field()
@@ -438,7 +438,7 @@ class PassagesOptions:
     """Find the passages that occur more than once, with all their places.
 
     Every passage of at least the given number of tokens that occurs twice or more is found, in different
-    documents or in one. With --remove, each stays in one place, and the others are cut out of the texts.
+    documents or in one. With --cut, each stays in one place, and the others are cut out of the texts.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
@@ -446,7 +446,7 @@ class PassagesOptions:
     EXAMPLES: ClassVar = (
         ("neardup passages posts.jsonl -o repeated", "repeated passages of 50 tokens and more"),
         (
-            "neardup passages posts.jsonl -o cleaned --remove --keep max:stars",
+            "neardup passages posts.jsonl -o cleaned --cut --keep max:stars",
             "the texts with each passage once, in the best rated document that has it",
         ),
     )
@@ -491,8 +491,8 @@ class PassagesOptions:
         "Write documents.parquet: for each document the shares of repeated lines, paragraphs and n-grams in it.",
         panel=OUTPUT,
     )
-    remove: bool = option(
-        "--remove",
+    cut: bool = option(
+        "--cut",
         False,
         "Write the documents with each repeated passage in one place, and the cuts in cuts.parquet.",
         panel=OUTPUT,
@@ -500,7 +500,7 @@ class PassagesOptions:
     annotate: bool = option(
         "--annotate",
         False,
-        "Write the documents with a column of the bytes that --remove would cut.",
+        "Write the documents with a column of the bytes that --cut would cut.",
         panel=OUTPUT,
     )
     keep: str = option(
@@ -513,7 +513,7 @@ class PassagesOptions:
     min_tokens: int = option(
         "--min-tokens",
         1,
-        "With --remove: fewest tokens of a document after cuts; shorter ones go to short.parquet.",
+        "With --cut: fewest tokens of a document after cuts; shorter ones go to short.parquet.",
         "NUMBER",
         panel=OUTPUT,
     )

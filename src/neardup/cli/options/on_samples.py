@@ -12,7 +12,7 @@ from neardup.settings import COMPARED, COMPARISON, INPUT, OUTPUT, SEARCH, SELECT
 # ruff: noqa: RUF009  the calls return fields
 
 
-PLANNED = ("threshold", "recall", "slots", *names_of(Shingles), *SELECTION, *READING, "threads")
+PLANNED = ("threshold", "recall", "sketch", *names_of(Shingles), *SELECTION, *READING, "threads")
 """The settings of ``plan``."""
 
 
@@ -72,7 +72,7 @@ class PlanOptions:
     Without documents: the bands, and the probability with which pairs of each resemblance are found.
     With a SAMPLE of your documents: the gap between relatives and strangers, the effect of each
     threshold, the closest pairs, traps, recall and cost, and a command that separates them.
-    With --simhash: the tables for a Hamming distance, without settings of MinHash and without SAMPLE.
+    With --sketch simhash: the tables for a Hamming distance, without SAMPLE.
     """
 
     EXAMPLES: ClassVar = (
@@ -99,21 +99,12 @@ class PlanOptions:
         "FILE.svg",
         panel=OUTPUT,
     )
-    simhash: bool = option(
-        "--simhash", False, "Plan a search of SimHash fingerprints by Hamming distance.", panel=SEARCH
-    )
-    bits: int | None = option(
-        "--bits", None, "With --simhash: bits, 64 or 128. Default: 64.", "NUMBER", panel=SEARCH
-    )
-    distance: int | None = option(
-        "--distance",
+    documents: int | None = option(
+        "--documents",
         None,
-        "With --simhash: largest number of differing bits, up to a quarter of all. Default: 3.",
+        "With --sketch simhash: number of fingerprints. Default: 1,000,000.",
         "NUMBER",
         panel=SEARCH,
-    )
-    documents: int | None = option(
-        "--documents", None, "With --simhash: number of fingerprints. Default: 1,000,000.", "NUMBER", panel=SEARCH
     )
     json: bool = general.JSON.field()
     explicit: frozenset[str] = frozenset()

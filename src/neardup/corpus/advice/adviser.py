@@ -112,7 +112,7 @@ def checked(values: Mapping[str, Any]) -> Settings:
         raise SettingError(
             "sketch is 'simhash'",
             "Advice on MinHash and the exact join",
-            "See hamming_plan() or neardup plan --simhash for the pairs of a distance",
+            "See hamming_plan() or neardup plan --sketch simhash for the pairs of a distance",
         )
     threshold = settings.search.threshold
     if threshold < LEAST_THRESHOLD:

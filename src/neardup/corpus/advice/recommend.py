@@ -7,7 +7,7 @@ from typing import Any
 from neardup.corpus.advice.outlook import Outlook, Separation
 from neardup.corpus.advice.record import BandChoice, Look, Recommendation, Seen, Step, Taken
 from neardup.display import counted, percent, similarity
-from neardup.settings import FIELDS, KEEP_NONE, MEASURES, Keep, Settings
+from neardup.settings import FIELDS, IN_SKETCH, KEEP_NONE, MEASURES, Keep, Settings, sketch_text
 
 TOLD = ("threshold", "unit", "length", "method", "measure", "groups")
 """Settings that a recommended command always names."""
@@ -55,16 +55,22 @@ def command_line(words: Sequence[str], values: dict[str, Any]) -> str:
 
     >>> command_line(["my mails.jsonl"], {"threshold": 0.9, "keep": "longest"})
     "neardup dedup 'my mails.jsonl' -o cleaned --threshold 0.9"
+    >>> command_line(["a.txt"], {"sketch": "classic", "slots": 100})
+    'neardup dedup a.txt -o cleaned --sketch classic:100'
     >>> command_line(["a\x1b.txt"], {})
     "neardup dedup $'a\\x1b.txt' -o cleaned"
     """
     named = [
         part
         for name, value in values.items()
+        if name not in ("sketch", *IN_SKETCH)
         if name in TOLD or _plain(value) != _plain(FIELDS[name].default)
         for one in (value if isinstance(value, list | tuple) else (value,))
         for part in ((FIELDS[name].option,) if one is True else (FIELDS[name].option, quoted(str(one))))
     ]
+    sketch = sketch_text(values)
+    if sketch != sketch_text({}):
+        named += ["--sketch", sketch]
     return " ".join(["neardup dedup", *map(quoted, words), "-o cleaned", *named])
 
 

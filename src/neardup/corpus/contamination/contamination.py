@@ -21,7 +21,7 @@ from neardup.errors import InputError, SettingError
 from neardup.io.inputs import Chosen, Documents, choose_columns, open_documents
 from neardup.io.outputs import OutputFolder, Scratch
 from neardup.runtime import Progress, Silent
-from neardup.settings import SettingKeywords, Settings
+from neardup.settings import SettingKeywords, Settings, required_share
 
 STRONGEST = 20
 """The matches that a report shows side by side."""
@@ -30,7 +30,6 @@ STRONGEST = 20
 class ContaminationKeywords(SettingKeywords, total=False):
     """The rules of a match, and the settings of texts."""
 
-    at: float
     run: int
     common: float
 
@@ -75,15 +74,15 @@ def decontaminate(
     """Find the training documents that contain test items, with the evidence for each.
 
     ``train``: what :func:`neardup.find` accepts. ``against``: files with test items, one test set each; ``fields``
-    names their columns with text. Each is looked for alone, and all of them together. An item is
-    contained if ``at`` (.8) of its shingles are in a training document; of an item of fewer than ten tokens, the
-    whole. A match needs text that is not common: see ``matches.MatchRules`` for ``run``
-    (13 tokens) and ``common`` (.001). The test side is held in memory, and the training side is read once, a few
-    chunks at a time.
+    names their columns with text. Each is looked for alone, and all of them together. An item is contained if
+    ``threshold`` (.8) of its shingles are in a training document; of an item of fewer than ten tokens, the whole.
+    A match needs text that is not common: see ``matches.MatchRules`` for ``run`` (13 tokens) and ``common``
+    (.001). The test side is held in memory, and the training side is read once, a few chunks at a time.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
     """
-    rules = rules_of(settings.pop("at", 0.8), settings.pop("run", 13), settings.pop("common", 0.001))
+    threshold = required_share("threshold", settings.pop("threshold", 0.8))
+    rules = rules_of(threshold, settings.pop("run", 13), settings.pop("common", 0.001))
     chosen = Settings.of(**cast(SettingKeywords, settings))
     if chosen.shingles.unit != "word" or chosen.cleaning.is_on:
         raise SettingError("decontaminate compares words as they are", "unit word, and no mask", "Leave it out")
@@ -100,8 +99,7 @@ def decontaminate(
 
 def rules_of(share: float, run: int, common: float) -> MatchRules:
     """The rules of a match. Raises SettingError for values out of range."""
-    if not 0 < share <= 1:
-        raise SettingError(f"at is {share}", "a number above 0, to 1, or a percentage")
+    required_share("threshold", share)
     if not 0 <= common <= 1:
         raise SettingError(f"common is {common}", "a number from 0 to 1, or a percentage")
     if run < 1:

@@ -110,7 +110,7 @@ class ContaminationRecord:
                 "rejected": len(self.problems),
             },
             "rules": {
-                "at": float(self.rules.share),
+                "threshold": float(self.rules.share),
                 "run": self.rules.run,
                 "common": float(self.rules.common),
                 "most_documents": self.rules.most_documents(self.read),

@@ -136,7 +136,7 @@ def stored_scan(folders: Sequence[Path], search: ItemSearch) -> TrainingScan:
             if (facts.items, facts.share) != (search.items.digest, str(search.rules.share)):
                 raise InputError(
                     f"{printable(str(folder))} was scanned for other test items, or with another share",
-                    "Scans with the same --against, --fields, --length and --at",
+                    "Scans with the same --against, --fields, --length and --threshold",
                     "Scan that part again",
                 )
             if again := set(sources) & set(facts.sources):

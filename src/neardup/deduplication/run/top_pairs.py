@@ -25,18 +25,12 @@ from neardup.display.view import heading, name_of, paragraph, table, view
 from neardup.errors import SettingError
 from neardup.io.inputs import Problems, choose_columns, open_documents
 from neardup.runtime import Progress, Silent
-from neardup.settings import MEASURES, SearchSettings, SettingKeywords, Settings, Work
+from neardup.settings import MEASURES, SearchSettings, SettingKeywords, Settings, Work, share_of
 from neardup.tables import Int64s, verified_table
 
 ADDED = ("similarity", "copies_a", "copies_b")
 """The columns after those of ``pairs.parquet``: the value of the measure, and the copies of each document."""
 _SHOWN = 10
-
-
-class TopKeywords(FindKeywords, total=False):
-    """The settings of texts and pairs, the least similarity, and the columns of the reference set."""
-
-    at: float
 
 
 class SimilarPairs(NamedTuple):
@@ -73,7 +67,7 @@ class TopPairs:
         """Return the account and the pairs as plain data."""
         return {
             "top": self.wanted.top,
-            "at": float(self.wanted.least),
+            "threshold": float(self.wanted.least),
             "nearest": self.wanted.nearest,
             "measure": self.measure,
             "documents": self.documents,
@@ -120,14 +114,14 @@ def top_pairs(
     against: object | None = None,
     ignore: object | None = None,
     progress: Progress | None = None,
-    **settings: Unpack[TopKeywords],
+    **settings: Unpack[FindKeywords],
 ) -> TopPairs:
     """Find the ``top`` most similar pairs by the measure, without a threshold: exactly, and complete with ties.
 
     ``documents``, ``text``, ``id``, ``ignore`` and ``settings`` as in :func:`neardup.find`; settings of groups and
     of the search have no effect. With ``against``, the ``top`` nearest documents of that reference set for each
-    new document. ``at`` is the least similarity; by default anything in common. Pairs as similar as the last
-    one are all there, so there may be more than ``top``; pairs with nothing in common are never there. Rows
+    new document. ``threshold`` is the least similarity; by default anything in common. Pairs as similar as the
+    last one are all there, so there may be more than ``top``; pairs with nothing in common are never there. Rows
     with the same text are one document, named by the first row. The order is by similarity, then by the rows.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
@@ -136,7 +130,8 @@ def top_pairs(
     >>> top_pairs(texts, top=1, length=2).pairs.select(["id_a", "id_b", "similarity"]).to_pylist()
     [{'id_a': 0, 'id_b': 1, 'similarity': 0.6}, {'id_a': 0, 'id_b': 2, 'similarity': 0.6}]
     """
-    least, of_old = settings.pop("at", 0.0), (settings.pop("against_text", None), settings.pop("against_id", None))
+    least = share_of(settings.pop("threshold", 0.0))
+    of_old = (settings.pop("against_text", None), settings.pop("against_id", None))
     wanted = wanted_of(top, least, nearest=against is not None)
     chosen = Settings.of(**cast(SettingKeywords, settings))
     opened = open_documents(documents, reading=chosen.reading)
@@ -151,8 +146,8 @@ def wanted_of(top: int, least: float, *, nearest: bool) -> Wanted:
     """The wanted pairs. Raises SettingError for values out of range."""
     if top < 1:
         raise SettingError(f"top is {top}", "A whole number, 1 or more")
-    if not 0 <= least <= 1:
-        raise SettingError(f"at is {least}", "A number from 0 to 1, or a percentage")
+    if isinstance(least, str) or not 0 <= least <= 1:
+        raise SettingError(f"threshold is {least}", "A number from 0 to 1, or a percentage")
     return Wanted(top, Fraction(str(least)), nearest)
 
 

@@ -261,7 +261,7 @@ class CollectionSubject:
     def _ungrouped(self, documents: int) -> str:
         if not documents:
             return f"No document yet. To add those of a folder: neardup collection add {self._title} FOLDER"
-        command = f"neardup collection groups {self._title} --complete --near 0.8"
+        command = f"neardup collection groups {self._title} --complete --threshold 0.8"
         return f"{counted(documents, 'document')}, none in a group yet. To compare and group them: {command}"
 
     def state(self) -> DecisionState:

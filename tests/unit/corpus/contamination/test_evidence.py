@@ -57,7 +57,7 @@ def test_a_phrase_of_many_training_documents_proves_nothing(tmp_path: Path) -> N
 def test_a_phrase_of_several_test_sets_proves_nothing_but_a_copied_item_does(tmp_path: Path) -> None:
     phrase, item = prose(20), prose(20)
     train = [f"{prose(30)} {phrase}", f"{prose(30)} {item}"]
-    found = found_in(tmp_path, train, [phrase + " a", item], [phrase + " b", item], at=0.7)
+    found = found_in(tmp_path, train, [phrase + " a", item], [phrase + " b", item], threshold=0.7)
     assert sorted(zip(found.matches["id"].to_pylist(), found.matches["item"].to_pylist(), strict=True)) == [
         ("train1", "set01"),
         ("train1", "set11"),
@@ -111,8 +111,8 @@ def test_documents_whose_guessed_ids_repeat_are_named_by_row(tmp_path: Path) -> 
 
 
 def test_settings_and_inputs_that_cannot_be_used(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="at is 0"):
-        found_in(tmp_path, ["a"], ["b"], at=0)
+    with pytest.raises(SettingError, match="threshold is 0"):
+        found_in(tmp_path, ["a"], ["b"], threshold=0)
     with pytest.raises(SettingError, match="common is 2"):
         found_in(tmp_path, ["a"], ["b"], common=2)
     with pytest.raises(SettingError, match="run is 0"):
@@ -128,5 +128,5 @@ def test_settings_and_inputs_that_cannot_be_used(tmp_path: Path) -> None:
 def test_share_is_compared_as_a_fraction(tmp_path: Path) -> None:
     item = prose(24)  # 20 shingles
     train = [" ".join(item.split()[:20])]  # 16 of them: exactly .8
-    assert found_in(tmp_path, train, [item], at=0.8).contaminated == 1
-    assert found_in(tmp_path, train, [item], at=float(Fraction(80001, 100000))).contaminated == 0
+    assert found_in(tmp_path, train, [item], threshold=0.8).contaminated == 1
+    assert found_in(tmp_path, train, [item], threshold=float(Fraction(80001, 100000))).contaminated == 0
