@@ -51,8 +51,8 @@ CUTS = pa.schema(
         ("id", pa.large_string()),
         ("source", pa.large_string()),
         ("row", pa.int64()),
-        ("begin", pa.int64()),
-        ("end", pa.int64()),
+        ("begin_byte", pa.int64()),
+        ("end_byte", pa.int64()),
         ("text", pa.large_string()),
     ]
 )

@@ -185,7 +185,7 @@ def test_a_passage_stays_once_and_texts_can_be_put_back(folder: Path, keep: str,
     cuts = pq.read_table(folder / "out" / "cuts.parquet").to_pylist()
     whole = {}
     for row, text in left.items():
-        of_row = [(cut["begin"], cut["text"].encode()) for cut in cuts if cut["row"] == row]
+        of_row = [(cut["begin_byte"], cut["text"].encode()) for cut in cuts if cut["row"] == row]
         whole[row] = put_back(text.encode(), of_row).decode()
     assert [whole[row] for row in range(len(texts))] == texts
     assert [row["id"] for row in short] == ([] if keep == "last" else ["only"])

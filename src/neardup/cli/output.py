@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 """Columns of output that does not go to a terminal."""
+_LABEL = len("exact copies")
+"""Columns of a label of a summary, whether a run has exact copies or not."""
 _LONG = 1000
 """The least units between two lines about work that goes on."""
 STREAM = Path("-")
@@ -186,7 +188,8 @@ def show_summary(run: RunAccount, *more: display.Line, dry: bool = False) -> Non
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     from neardup.deduplication.results import summary
 
-    for line in display.aligned([*summary(run, dry=dry), *more], width):
+    lines = [*summary(run, dry=dry), *more]
+    for line in display.aligned([(label.ljust(_LABEL), text) for label, text in lines], width):
         typer.echo(line)
     show_warnings(run)
 

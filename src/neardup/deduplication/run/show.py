@@ -44,21 +44,12 @@ NOUNS = (
 
 def summary(run: RunAccount, *, dry: bool = False) -> list[Line]:
     """Summarise a run as labelled lines, as a terminal and a notebook show them; ``dry``: it wrote nothing."""
-    counts = run.counts
-    lines = [("note", printable(text)) for text in run.notes]
-    lines.append(("documents", _documents(counts)))
+    lines = [*_outcome(run, dry), *_found(run)]
+    lines.append(("documents", _documents(run.counts)))
+    lines += [("note", printable(text)) for text in run.notes]
     if run.counts_against:
         lines.append(("reference", _documents(run.counts_against)))
-    lines += _not_judged(run, dry)
-    lines.append(("exact copies", exact_copies(counts)))
-    lines += [("near copies", number(counts.near_copies)), ("groups", number(counts.groups))]
-    lines += [*_left_out(run), *_base_text(run), ("pairs", _pairs(run)), *_kinds(run)]
-    if run.action != "group":
-        written = run.action == "dedup" and run.regrouped_from is None and not dry
-        removed, kept = "removed" if written else "to remove", "to keep" if dry else "kept"
-        lost = lost_text.shown(run.lost, dry=dry)
-        lines += [(removed, _removed(run)), ("text lost", lost), (kept, _kept(run))]
-    lines += _decisions(run)
+    lines += [*_not_judged(run, dry), *_left_out(run), *_base_text(run), *_decisions(run)]
     lines.append(("method", printable(_method(run.choice))))
     lines += [("recall", printable(run.recall.statement)), *_audited(run), *_unusual(run)]
     total = sum(run.seconds.values())
@@ -67,6 +58,29 @@ def summary(run: RunAccount, *, dry: bool = False) -> list[Line]:
     lines.append(("time", f"{duration(total)} ({stages})" if stages else duration(total)))
     lines.append(("memory", f"about {size(run.peak_memory_bytes)} (this process)"))
     return lines
+
+
+def _outcome(run: RunAccount, dry: bool) -> Iterator[Line]:
+    """What goes, what stays, and the text that is lost; nothing for a run that removes no document."""
+    if run.action == "group":
+        return
+    written = run.action == "dedup" and run.regrouped_from is None and not dry
+    yield "removed" if written else "to remove", _removed(run)
+    yield "to keep" if dry else "kept", _kept(run)
+    if run.counts.removed:
+        yield "text lost", lost_text.shown(run.lost, dry=dry)
+
+
+def _found(run: RunAccount) -> Iterator[Line]:
+    """The groups, the copies that there are, and the pairs."""
+    counts = run.counts
+    yield "groups", number(counts.groups)
+    if counts.exact_copies:
+        yield "exact copies", exact_copies(counts)
+    if counts.near_copies:
+        yield "near copies", number(counts.near_copies)
+    yield "pairs", _pairs(run)
+    yield from _kinds(run)
 
 
 def exact_copies(counts: RunCounts) -> str:

@@ -90,7 +90,7 @@ def test_passages_are_cut_at_tokens_and_all_else_stays(name: str, tmp_path: Path
     cuts = pq.read_table(tmp_path / "out" / "cuts.parquet").to_pylist()
     assert [(cut["row"], cut["text"]) for cut in cuts] == [(1, ITEMS[1]), (3, f"{ITEMS[2].upper()} {ITEMS[2]}")]
     whole = [TEXTS[cut["row"]].encode() for cut in cuts]
-    found = [text[cut["begin"] : cut["end"]].decode() for text, cut in zip(whole, cuts, strict=True)]
+    found = [text[cut["begin_byte"] : cut["end_byte"]].decode() for text, cut in zip(whole, cuts, strict=True)]
     assert found == [cut["text"] for cut in cuts], "bytes, as in the cuts of passages"
     matches = pq.read_table(tmp_path / "out" / "matches.parquet").to_pylist()
     assert {(cut["id"], cut["source"], cut["row"]) for cut in cuts} == {
