@@ -16,11 +16,11 @@ import msgspec
 
 from neardup.cli.commands import COMMANDS
 from neardup.cli.help import usage
-from neardup.cli.option import REQUIRED, Option
+from neardup.cli.option import REQUIRED, Declared, Option
 from neardup.deduplication.run import account
 from neardup.deduplication.run.find import STAGES
 from neardup.deduplication.run.pipeline import Meter
-from neardup.settings import COLLECTION_FIELDS, FIELDS, RECORDS, Field
+from neardup.settings import COLLECTION_FIELDS, FIELDS, OPTION_FIELDS, RECORDS, Field
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "reference"
@@ -69,32 +69,75 @@ def default(option: Option) -> str:
     return f"`{option.default}`"
 
 
-def command_section(name: str) -> Iterator[str]:
+def meaning_of(option: Option) -> tuple[str, str, str]:
+    """What a table says of an option: two commands that say the same share a row."""
+    return option.shown, default(option), option.help
+
+
+def shared_rows() -> dict[tuple[str, str, str], list[str]]:
+    """The rows that several commands have, each with the names of these commands."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for name, command in COMMANDS.items():
+        for option in command.options:
+            if option.spelling and not is_setting(option):
+                rows.setdefault(meaning_of(option), []).append(name)
+    return {row: names for row, names in rows.items() if len(names) > 1}
+
+
+def is_setting(option: Option) -> bool:
+    """Whether the page of the settings describes an option, with the same default and the same words."""
+    field = FIELDS.get(option.name)
+    if field is None or option.name not in OPTION_FIELDS or option.name == "sketch":
+        return False
+    same = Option.of(option.name, option.type, Declared.of_field(field))
+    return meaning_of(same) == meaning_of(option)
+
+
+def command_section(name: str, shared: dict[tuple[str, str, str], list[str]]) -> Iterator[str]:
     """One command: its purpose, its usage, its options."""
-    options = COMMANDS[name].options
+    command = COMMANDS[name]
+    options = command.options
     arguments = "".join(f" {usage(option)}" for option in options if not option.spelling)
-    yield from (f"## neardup {name}", "", COMMANDS[name].help, "")
-    yield from (
-        f"`neardup {name} [OPTIONS]{arguments}`",
-        "",
-        "| option | default | meaning |",
-        "|---|---|---|",
-    )
-    for option in options:
-        yield f"| `{option.shown}` | {default(option)} | {cell(option.help)} |"
-    yield ""
+    yield from (f"## neardup {name}", "", command.help, "", f"`neardup {name} [OPTIONS]{arguments}`", "")
+    own = [one for one in options if not is_setting(one) and meaning_of(one) not in shared]
+    if own:
+        yield from ("| option | default | meaning |", "|---|---|---|")
+        for option in own:
+            yield f"| `{option.shown}` | {default(option)} | {cell(option.help)} |"
+        yield ""
+    others = [one for one in options if meaning_of(one) in shared]
+    for title, page, group in (
+        ("Also", "#options-of-several-commands", others),
+        ("Settings", "settings.md", [one for one in options if is_setting(one)]),
+    ):
+        if group:
+            yield from (f"[{title}]({page}): {', '.join(f'`{one.spelling[-1]}`' for one in group)}.", "")
+    if command.without:
+        reasons = ". ".join(f"No `--{name}`: {reason}" for name, reason in command.without.items())
+        yield from (f"{reasons}.", "")
 
 
 def cli_page() -> str:
     """The page of all commands."""
+    shared = shared_rows()
     lines = ["# Commands", "", MADE, ""]
     lines += [
-        "`neardup --help` and `neardup COMMAND --help` say the same; `neardup --version` the version.",
+        "`neardup --help` lists the commands, `neardup COMMAND --help` the options that most need, and",
+        "`--help-all` all of a command; `neardup --version` shows the version. The [settings](settings.md) of a",
+        "run are options of each command that has them: `only_contained` is `--only-contained`.",
         "",
     ]
     for name in COMMANDS:
-        lines += command_section(name)
-    return "\n".join([*lines, CLI_CLOSING])
+        lines += command_section(name, shared)
+    lines += [
+        "## Options of several commands",
+        "",
+        "| option | default | meaning | commands |",
+        "|---|---|---|---|",
+    ]
+    for (shown, value, text), names in shared.items():
+        lines.append(f"| `{shown}` | {value} | {cell(text)} | {', '.join(names)} |")
+    return "\n".join([*lines, "", CLI_CLOSING])
 
 
 def users_of(field: Field) -> str:

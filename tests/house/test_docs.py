@@ -113,9 +113,15 @@ def test_every_setting_is_documented(name: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_and_option_is_documented(command: str) -> None:
     section = page("cli.md").partition(f"## neardup {command}\n")[2].partition("\n## ")[0]
+    shared = page("cli.md").partition("## Options of several commands\n")[2]
     for option in COMMANDS[command].options:
-        assert f"| `{option.shown}` |" in section
+        if f"| `{option.shown}` |" not in section:
+            assert f"`{option.spelling[-1]}`" in section
+            described = f"| `{option.name}` |" in page("settings.md"), f"| `{option.shown}` |" in shared
+            assert any(described), option.shown
         assert option.help
+    for name, reason in COMMANDS[command].without.items():
+        assert f"No `--{name}`: {reason}" in section
 
 
 @pytest.mark.parametrize("command", COMMANDS)

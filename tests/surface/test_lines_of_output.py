@@ -8,11 +8,38 @@ import pytest
 import neardup as nd
 from neardup.cli.output import fitting, line_about, lines_for_groups
 from neardup.deduplication.run.show import group_lines
-from support.command_line import Run
+from support.command_line import BASE, NEAR, OTHER, Run, write_rows
 
 FOLDER = "archive of the northern office/contracts of 2024/"
 NAMES = [f"agreement_about_the_lights_along_the_coast_2024-03-{day:02}_signed_version.txt" for day in (1, 2, 13)]
 TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the dark wood"
+
+
+def test_a_summary_begins_with_what_goes_and_has_no_line_about_nothing(run: Run, tmp_path: Path) -> None:
+    rows = [{"id": "a", "text": BASE}, {"id": "b", "text": NEAR}, {"id": "d", "text": OTHER}]
+    file = write_rows(tmp_path / "in.jsonl", rows)
+    labels = [line[:14].strip() for line in run("dedup", file, "-o", tmp_path / "out").out.splitlines()]
+    assert labels[:6] == ["removed", "kept", "text lost", "groups", "near copies", "pairs"]
+    assert labels[6:8] == ["documents", "note"]
+    nothing = run("dedup", file, "--threshold", 1, "--dry-run").out.splitlines()
+    assert [line[:14].strip() for line in nothing][:4] == ["to remove", "to keep", "groups", "pairs"]
+
+
+def test_quiet_prints_the_outcome_and_the_place(run: Run, tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "in.jsonl", [{"text": BASE}, {"text": NEAR}, {"text": OTHER}])
+    items = write_rows(tmp_path / "items.jsonl", [{"question": " ".join(BASE.split()[:40])}])
+    out = tmp_path / "clean"
+    said = run("decontaminate", file, "--against", items, "-o", out, "--quiet").out.splitlines()
+    assert said[0] == "removed: 2 of 3 training documents, with 1 of 1 test item"
+    assert len(said) == 2
+    tried = run("decontaminate", file, "--against", items, "--dry-run").out.splitlines()
+    assert tried[0] == "to remove: 2 of 3 training documents, with 1 of 1 test item"
+    said = run("passages", file, "-o", tmp_path / "cut", "--cut", "--quiet").out.splitlines()
+    assert [line.partition(":")[0] for line in said] == ["cut", said[1].partition(":")[0], "written"]
+    assert said[1].startswith("1 repeated passage")
+    assert len(run("fingerprint", file, "-o", tmp_path / "fp", "--quiet").out.splitlines()) == 1
+    added = run("collection", "add", tmp_path / "c.neardup", file, "--threshold", 0.8, "--quiet").out
+    assert added == f"3 documents added; {tmp_path}/c.neardup holds 3\n"
 
 
 def alike() -> nd.Found:

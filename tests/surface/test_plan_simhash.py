@@ -1,4 +1,4 @@
-"""``neardup plan --sketch simhash``: the published tables, what they cost, what a distance can find; what is refused."""
+"""``neardup plan --sketch simhash``: the published tables, what they cost, what a distance can find; refusals."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def add(options: on_collections.AddOptions) -> int:
     if options.json:
         typer.echo(notation.dumps({**_counts(added), "documents": total}, indent=2, ensure_ascii=False))
     else:
-        for note in added.notes:
+        for note in () if options.quiet else added.notes:
             typer.echo(display.printable(note))
         replaced = f", {display.number(added.replaced)} replaced" if options.replace else ""
         replaced += f", {display.number(added.unchanged)} unchanged" if added.unchanged else ""
@@ -132,7 +132,7 @@ def add(options: on_collections.AddOptions) -> int:
             f"{display.counted(added.added, _NOUNS[options.role])} added{replaced}; "
             f"{display.printable(options.path)} holds {display.number(total)}"
         )
-        for line in _repeats(added):
+        for line in () if options.quiet else _repeats(added):
             typer.echo(line)
     if added.rejected:
         warn("\n".join(_rejected(added, options.problems)))

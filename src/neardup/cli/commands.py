@@ -50,6 +50,12 @@ class Command:
         examples: tuple[tuple[str, str], ...] = getattr(self.record, "EXAMPLES", ())
         return examples
 
+    @property
+    def without(self) -> Mapping[str, str]:
+        """The options of long work that make no sense for it, each with the reason."""
+        without: Mapping[str, str] = getattr(self.record, "WITHOUT", {})
+        return without
+
     def load(self) -> Callable[[Any], int]:
         """Return the function, which receives a record and returns an exit status."""
         from importlib import import_module
@@ -58,6 +64,9 @@ class Command:
         function: Callable[[Any], int] = getattr(import_module(f"neardup.cli.{module}"), name)
         return function
 
+
+OF_LONG_WORK = ("quiet", "json", "threads", "memory", "resume", "predict")
+"""The options that each command has whose work may take long, or says in its page why not."""
 
 PURPOSES: Mapping[str, Mapping[str, Command]] = {
     "Find near copies": {

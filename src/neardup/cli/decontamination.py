@@ -148,11 +148,13 @@ def _show(result: Contamination, options: DecontaminateOptions, account: dict[st
     if options.json:
         typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
     else:
-        for note in result.notes:
-            typer.echo(display.printable(note))
-        width = get_terminal_size().columns if sys.stdout.isatty() else WIDTH
-        for line in lines_of(result, width=width):
-            typer.echo(line)
+        typer.echo(_outcome(result, options))
+        if not options.quiet:
+            for note in result.notes:
+                typer.echo(display.printable(note))
+            width = get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+            for line in lines_of(result, width=width):
+                typer.echo(line)
         typer.echo(f"written: {_written(options)}")
     if result.problems:
         written = not options.dry_run and options.out != STREAM
@@ -163,6 +165,19 @@ def _show(result: Contamination, options: DecontaminateOptions, account: dict[st
         )
         warn(f"{display.counted(len(result.problems), 'row')} could not be read: {display.printable(where)}")
     return REJECTED if result.problems else DONE
+
+
+def _outcome(result: Contamination, options: DecontaminateOptions) -> str:
+    """What becomes of how many training documents, because of how many items."""
+    without_output = options.dry_run or options.out is None
+    done = {"drop": "to remove" if without_output else "removed", "tag": "tagged", "cut": "cut", "report": "found"}
+    sets = result.by_test_set()
+    found, items = sum(row["found"] for row in sets), sum(row["items"] for row in sets)
+    return (
+        f"{done[_action(options)]}: {display.number(result.contaminated)} of "
+        f"{display.counted(result.read, 'training document')}, with {display.number(found)} of "
+        f"{display.counted(items, 'test item')}"
+    )
 
 
 def _written(options: DecontaminateOptions) -> str:

@@ -123,6 +123,9 @@ def _of_command(name: str, columns: int, every: bool) -> Iterator[str]:
     for heading, rows in _by_purpose(options, every).items():
         if rows:
             yield from _section(heading, rows, columns)
+    if every and command.without:
+        reasons = [(f"--{name}", reason) for name, reason in command.without.items()]
+        yield from _section("Not offered, and why", reasons, columns)
     if not every:
         yield from ("", *_wrapped(f"neardup {name} --help-all shows {len(command.options)} options.", columns))
     yield from _examples(command.examples)

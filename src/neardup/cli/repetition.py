@@ -73,16 +73,15 @@ def passages(options: PassagesOptions) -> int:
     if options.json:
         typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
     else:
-        for note in result.notes:
-            typer.echo(display.printable(note))
-        for line in lines_of(result.shown):
-            typer.echo(line)
         if cut is not None:
             cuts, done = display.counted(cut.cuts, "place"), "marked" if options.annotate else "cut"
             typer.echo(f"{done}: {display.counted(cut.tokens, 'token')}" + (f" in {cuts}" if cut.cuts else ""))
             if cut.short:
                 few = display.counted(cut.short, "document")
                 typer.echo(f"{few} with fewer than {options.min_tokens} tokens left: short.parquet has them")
+        first, *rest = lines_of(result.shown)
+        for line in (first,) if options.quiet else (*map(display.printable, result.notes), first, *rest):
+            typer.echo(line)
         written = "nothing (dry run)" if options.dry_run or options.out is None else typed(options.out)
         typer.echo(f"written: {display.printable(written)}")
         if problems := len(result.stream.problems):

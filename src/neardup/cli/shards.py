@@ -39,7 +39,7 @@ def fingerprint(options: FingerprintOptions) -> int:
     if options.json:
         typer.echo(notation.dumps({"out": typed(folder.folder), **counts, "notes": list(folder.notes)}, indent=2))
     else:
-        for remark in folder.notes:
+        for remark in () if options.quiet else folder.notes:
             typer.echo(display.printable(remark))
         typer.echo(
             f"{display.printable(typed(folder.folder))}: {display.counted(folder.documents, 'document')}"

@@ -17,7 +17,17 @@ import pyarrow as pa
 from neardup.deduplication.groups import keep_columns
 from neardup.deduplication.pairs import Plan
 from neardup.errors import InputError, SettingError
-from neardup.settings import FIELDS, MEASURES, Settings, Shingles, SimHashing, Sketch, Work, names_of
+from neardup.settings import (
+    FIELDS,
+    MEASURES,
+    OPTION_FIELDS,
+    Settings,
+    Shingles,
+    SimHashing,
+    Sketch,
+    Work,
+    names_of,
+)
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.text.keys import Key
 from neardup.text.sketch import ShingleSets
@@ -27,7 +37,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-OPTIONS = frozenset(("inputs", "out", "text", "id", "against", "engine", "master", "json", "overwrite", *FIELDS))
+OPTIONS = frozenset(
+    ("inputs", "out", "text", "id", "against", "engine", "master", "json", "overwrite", *OPTION_FIELDS)
+)
 """The options of ``neardup dedup`` that a run on Spark follows; ``checked`` looks at the values of settings."""
 _FOLLOWED = frozenset(
     (

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from neardup.cli.commands import COMMANDS
+from neardup.cli.commands import COMMANDS, OF_LONG_WORK
 from neardup.cli.option import REQUIRED, SettingOptions, filled, options_of, typed_path
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.errors import SettingError
@@ -102,3 +102,23 @@ def test_a_function_receives_the_record_of_its_command(command: str) -> None:
         "options": COMMANDS[command].record,
         "return": int,
     }
+
+
+AT_ONCE = {
+    *("compare", "explain", "demo", "show", "report", "export", "import", "look"),
+    *("review", "serve", "mcp"),  # servers
+    *(f"collection {name}" for name in ("remove", "list", "search", "decide", "tag", "info")),
+}
+"""The commands that answer at once, or serve until they are stopped."""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_long_work_has_its_options_or_says_why_not(command: str) -> None:
+    one = COMMANDS[command]
+    given = {option.spelling[-1].removeprefix("--") for option in one.options if option.spelling}
+    assert not given & one.without.keys()
+    assert one.without.keys() <= set(OF_LONG_WORK)
+    if command in AT_ONCE:
+        assert not one.without
+    else:
+        assert {*OF_LONG_WORK} <= given | one.without.keys()

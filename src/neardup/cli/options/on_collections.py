@@ -36,6 +36,12 @@ class AddOptions:
     nothing was added, or as many documents as the message says.
     """
 
+    WITHOUT: ClassVar = {
+        "threads": "one process writes to a collection at a time",
+        "memory": "documents pass through in pieces",
+        "resume": "the same command again adds the rest",
+        "predict": "the rate is that of the first pieces, which the progress shows",
+    }
     EXAMPLES: ClassVar = (
         (
             "neardup collection add library.neardup new/ --threshold 0.8",
@@ -95,6 +101,7 @@ class AddOptions:
     )
     settings: SettingOptions = settings_of_new_collection()
     wait: float = general.WAIT.field()
+    quiet: bool = general.QUIET.field()
     json: bool = general.JSON.field()
     explicit: frozenset[str] = frozenset()
 
@@ -178,6 +185,13 @@ class GroupsOptions:
     documents that were added otherwise. --regroup also brings the groups that exist to another threshold.
     """
 
+    WITHOUT: ClassVar = {
+        "quiet": "the groups are the result; --limit bounds them",
+        "threads": "one process writes to a collection at a time",
+        "memory": "documents are compared one by one",
+        "resume": "--complete and --regroup go on where they were stopped",
+        "predict": "a line for each tenth of the work says the rate",
+    }
     path: Place = general.COLLECTION.field()
     complete: bool = option(
         "--complete",
@@ -232,6 +246,13 @@ class BackupOptions:
     The copy is the state at its beginning. It appears complete or not at all.
     """
 
+    WITHOUT: ClassVar = {
+        "quiet": "one line says the result",
+        "threads": "pages are copied in their order",
+        "memory": "pages are copied one by one",
+        "resume": "the copy appears whole or not at all",
+        "predict": "it takes as long as copying the file",
+    }
     path: Place = general.COLLECTION.field()
     file: Path = argument("FILE", "The copy, a new file.")
     wait: float = general.WAIT.field()
@@ -354,6 +375,13 @@ class CheckOptions:
     Exit status: 0 no fault; 2 faults were found.
     """
 
+    WITHOUT: ClassVar = {
+        "quiet": "one line says the result",
+        "threads": "a check follows the order of the file",
+        "memory": "documents are looked at one by one",
+        "resume": "a check of half of a file is none",
+        "predict": "progress shows the rate",
+    }
     path: Place = general.COLLECTION.field()
     json: bool = general.JSON.field()
 
@@ -365,6 +393,13 @@ class CompactOptions:
     Needs free disk space of the size of the file, and no other reader or writer.
     """
 
+    WITHOUT: ClassVar = {
+        "quiet": "one line says the result",
+        "threads": "one process writes to a collection at a time",
+        "memory": "the store copies page by page",
+        "resume": "the copy takes the place of the file when it is whole",
+        "predict": "it takes as long as copying the file",
+    }
     path: Place = general.COLLECTION.field()
     upgrade: bool = option("--upgrade", False, "Convert a file of an earlier version to this one; copy it first.")
     wait: float = general.WAIT.field()

@@ -204,6 +204,10 @@ class FingerprintOptions:
     Exit status: 0 done; 1 done, but some input was rejected; 2 error.
     """
 
+    WITHOUT: ClassVar = {
+        "resume": "a part is what is resumed: make smaller parts",
+        "predict": "neardup dedup --predict over the same files tells the cost of a part and of a merge",
+    }
     EXAMPLES: ClassVar = (
         ("neardup fingerprint part-1.jsonl -o fp/1", "the first pass over a part, on any machine"),
         ("neardup merge fp -o merged", "then all parts together"),
@@ -224,6 +228,7 @@ class FingerprintOptions:
         "FILE",
         panel=EARLIER,
     )
+    quiet: bool = general.QUIET.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
@@ -239,6 +244,10 @@ class MergeOptions:
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
 
+    WITHOUT: ClassVar = {
+        "resume": "the fingerprints are the finished work; the join is made anew",
+        "predict": "neardup dedup --predict over the same files tells the cost of the merge",
+    }
     EXAMPLES: ClassVar = (
         ("neardup merge fp -o merged", "near copies among all parts"),
         ("neardup part part-1.jsonl --of merged -o kept-1", "then the kept rows of each part"),
@@ -273,6 +282,12 @@ class PartOptions:
     The input is that of the part, as it was fingerprinted.
     """
 
+    WITHOUT: ClassVar = {
+        "threads": "the rows are read and written in their order",
+        "memory": "rows pass through in chunks",
+        "resume": "one pass that copies rows",
+        "predict": "it takes as long as copying the files",
+    }
     inputs: list[str] = replace(general.INPUTS, help="The files or folders of the part.").field()
     merged: Path = Declared(
         ("--of",), REQUIRED, "The result into which the part was merged.", "OUT", at_url=RESULT_AT_URL
@@ -296,6 +311,10 @@ class DecontaminateOptions:
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
 
+    WITHOUT: ClassVar = {
+        "memory": "the test items are in memory, and a few chunks of the training documents at a time",
+        "predict": "one pass at the rate of fingerprint: measure a part with --dry-run",
+    }
     EXAMPLES: ClassVar = (
         ("neardup decontaminate train/ --against eval.jsonl -o clean", "the documents without test items"),
         (
@@ -387,6 +406,7 @@ class DecontaminateOptions:
     master: str | None = MASTER.field()
     resume: bool = general.RESUME.field()
     dry_run: bool = general.DRY_RUN.field()
+    quiet: bool = general.QUIET.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
@@ -402,6 +422,11 @@ class PairsOptions:
     Exit status: 0 done; 1 done, but some input was rejected; 2 error.
     """
 
+    WITHOUT: ClassVar = {
+        "quiet": "the list is the result; -o writes it to a file",
+        "resume": "one join, of which no part is a result",
+        "predict": "the time depends on how similar the last listed pair is",
+    }
     EXAMPLES: ClassVar = (
         ("neardup pairs posts.jsonl --top 1000 -o pairs.csv", "the 1,000 most similar pairs"),
         ("neardup pairs new.jsonl --against old/ --top 3", "the old documents nearest to each new one"),
@@ -443,6 +468,9 @@ class PassagesOptions:
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
 
+    WITHOUT: ClassVar = {
+        "predict": "the time grows with the tokens: measure a part with --dry-run",
+    }
     EXAMPLES: ClassVar = (
         ("neardup passages posts.jsonl -o repeated", "repeated passages of 50 tokens and more"),
         (
@@ -519,6 +547,7 @@ class PassagesOptions:
     )
     resume: bool = general.RESUME.field()
     dry_run: bool = general.DRY_RUN.field()
+    quiet: bool = general.QUIET.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()

@@ -44,6 +44,13 @@ class VerifyOptions:
     difference was seen, but some parts, which are listed, were not looked at.
     """
 
+    WITHOUT: ClassVar = {
+        "quiet": "the lines say what was looked at, and what was not",
+        "threads": "plain Python in one thread, so that people can follow it",
+        "memory": "it holds the units of the documents, as the plainest program would",
+        "resume": "a verdict on half of a result is none; --sample N bounds the work",
+        "predict": "--sample N bounds the work",
+    }
     EXAMPLES: ClassVar = (("neardup verify cleaned", "every table, kept row and count is derived again"),)
 
     out: Path = replace(general.RESULT, at_url=WHOLE_AT_URL).field()
@@ -99,6 +106,12 @@ class ApplyOptions:
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
 
+    WITHOUT: ClassVar = {
+        "threads": "the rows are read and written in their order",
+        "memory": "rows pass through in chunks",
+        "resume": "one pass that copies rows",
+        "predict": "it takes as long as copying the files",
+    }
     result: Path = replace(general.RESULT, help="A result folder, with the decisions of a review.").field()
     out: Path | None = general.OUT_OR_STREAM.field()
     moved: list[str] = replace(
@@ -121,6 +134,12 @@ class RegroupOptions:
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
 
+    WITHOUT: ClassVar = {
+        "threads": "the stored pairs are read once, in seconds",
+        "memory": "the stored pairs are in memory",
+        "resume": "it takes seconds",
+        "predict": "it takes seconds",
+    }
     result: Path = general.RESULT.field()
     out: Path | None = general.OUT.field()
     stricter: float = Declared(

@@ -75,6 +75,12 @@ class PlanOptions:
     With --sketch simhash: the tables for a Hamming distance, without SAMPLE.
     """
 
+    WITHOUT: ClassVar = {
+        "quiet": "the advice is the result",
+        "memory": "a sample of bounded size is in memory",
+        "resume": "a sample takes seconds",
+        "predict": "a sample takes seconds",
+    }
     EXAMPLES: ClassVar = (
         ("neardup plan posts.jsonl", "advice on the threshold, from a sample of the documents"),
         ("neardup plan --threshold 0.7 --recall 0.999", "the bands that find such pairs"),
