@@ -168,7 +168,7 @@ def _show(result: Contamination, options: DecontaminateOptions, account: dict[st
 
 
 def _outcome(result: Contamination, options: DecontaminateOptions) -> str:
-    """What becomes of how many training documents, because of how many items."""
+    """The number of training documents that go or change, and of the items that they contain."""
     without_output = options.dry_run or options.out is None
     done = {"drop": "to remove" if without_output else "removed", "tag": "tagged", "cut": "cut", "report": "found"}
     sets = result.by_test_set()

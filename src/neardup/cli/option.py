@@ -287,7 +287,7 @@ _MEANT: Mapping[str, str] = {
     "--limit": "top count most rows page-size",
     "--write-removed": "removed duplicates save-duplicates rejected",
 }
-"""Other words for options, with spaces: of other programs, of earlier versions, and of plain speech."""
+"""Other words for options, with spaces between them."""
 
 
 def meant_option(word: str, options: Sequence[Option]) -> Option | None:

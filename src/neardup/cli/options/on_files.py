@@ -205,7 +205,7 @@ class FingerprintOptions:
     """
 
     WITHOUT: ClassVar = {
-        "resume": "a part is what is resumed: make smaller parts",
+        "resume": "a part is the unit of resumption: make smaller parts",
         "predict": "neardup dedup --predict over the same files tells the cost of a part and of a merge",
     }
     EXAMPLES: ClassVar = (
@@ -424,7 +424,7 @@ class PairsOptions:
 
     WITHOUT: ClassVar = {
         "quiet": "the list is the result; -o writes it to a file",
-        "resume": "one join, of which no part is a result",
+        "resume": "a join is one step",
         "predict": "the time depends on how similar the last listed pair is",
     }
     EXAMPLES: ClassVar = (

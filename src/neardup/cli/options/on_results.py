@@ -45,7 +45,7 @@ class VerifyOptions:
     """
 
     WITHOUT: ClassVar = {
-        "quiet": "the lines say what was looked at, and what was not",
+        "quiet": "the list of the parts that were not looked at is half of the result",
         "threads": "plain Python in one thread, so that people can follow it",
         "memory": "it holds the units of the documents, as the plainest program would",
         "resume": "a verdict on half of a result is none; --sample N bounds the work",

@@ -166,7 +166,7 @@ class Lost(_Record):
     shingles: Count
     """shingles of those not unknown and no exact copies of documents that stay"""
     lost: Count
-    """how many of these shingles are lost"""
+    """the number of shingles that are lost"""
     identical: Count
     """removed documents with the same characters as their representative"""
     most: list[LostMost]
@@ -288,7 +288,7 @@ class ClosedFamilies(_Record):
     compared: Count
     """combinations of their documents that were not candidates before"""
     found: Count
-    """the number of these that are pairs"""
+    """the number that are pairs"""
     joined: Count
     """documents joined exactly in addition to those of large buckets"""
     left_out: Count

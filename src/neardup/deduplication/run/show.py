@@ -61,7 +61,7 @@ def summary(run: RunAccount, *, dry: bool = False) -> list[Line]:
 
 
 def _outcome(run: RunAccount, dry: bool) -> Iterator[Line]:
-    """What goes, what stays, and the text that is lost; nothing for a run that removes no document."""
+    """The documents that go and stay, and the text that is lost; nothing for a run that removes no document."""
     if run.action == "group":
         return
     written = run.action == "dedup" and run.regrouped_from is None and not dry
