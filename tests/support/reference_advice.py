@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
-from statistics import median
 from typing import Any
 
 import pyarrow as pa
@@ -57,21 +56,6 @@ class Naive:
         """Return the number of groups of at least two documents."""
         return sum(count > 1 for count in Counter(self.leaders(threshold).values()).values())
 
-    def sizes(self) -> list[int]:
-        """Return the number of shingles of each document that is not empty."""
-        return [len(found) for found in self.sets if found]
-
-    def median_size(self) -> float:
-        """Return the median of the sizes."""
-        return float(median(self.sizes()))
-
-    def common_share(self, among: Sequence[int], share: Fraction) -> tuple[float, int]:
-        """Return the part of an average document that is in more than a share of them, and the largest count."""
-        often = Counter(shingle for k in among for shingle in self.sets[k])
-        common = {shingle for shingle, count in often.items() if count > share * len(among)}
-        shares = [len(self.sets[k] & common) / len(self.sets[k]) for k in among]
-        return sum(shares) / len(shares), max(often.values()) if common else 0
-
 
 def numbered(units: Sequence[str], length: int) -> set[tuple[Shingle, int]]:
     """Return the shingles with the number of their occurrence: a set in which repeats stay apart."""
@@ -82,23 +66,6 @@ def numbered(units: Sequence[str], length: int) -> set[tuple[Shingle, int]]:
         found.add((shingle, seen[shingle]))
         seen[shingle] += 1
     return found
-
-
-def chance(similarity: float, bands: Sequence[int]) -> float:
-    """Return the probability that some band agrees, one band after the other."""
-    none = 1.0
-    for rows in bands:
-        none *= 1 - similarity**rows
-    return 1 - none
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """Return the linearly interpolated quantile."""
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
 def as_texts(texts: Sequence[str]) -> pa.Array:

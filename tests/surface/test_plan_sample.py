@@ -14,15 +14,11 @@ from neardup.corpus.advice import Advice
 from neardup.corpus.advice.record import (
     Apart,
     Around,
-    BandChoice,
-    Bin,
-    InCommon,
     Look,
     Recommendation,
     Seen,
     Step,
     Taken,
-    Trap,
 )
 from support.command_line import ROWS, Run, write_rows
 from support.messages import has_parts
@@ -31,34 +27,25 @@ from support.paths import DOCS, ROOT
 PAGES = DOCS
 
 SECTIONS = [
+    "Recommended",
+    "Why",
     "The documents",
     "Relatives and strangers",
-    "How alike the documents are",
-    "The effect of each threshold",
-    "Pairs within 0.05 of the threshold",
-    "Traps",
-    "Other shingles, at threshold 0.95",
-    "Recall and cost of the fast method (lsh), at threshold 0.95",
     "Pairs around the recommended line",
-    "Recommended",
+    "The effect of each threshold",
 ]
 
 
 def test_advice_has_its_sections_and_fits_eighty_columns(run: Run, mails: Path) -> None:
     result = run("plan", mails, "--threshold", "0.95")
     assert (result.status, result.err) == (0, "")
-    *lines, command = result.out.splitlines()
+    lines = result.out.splitlines()
+    command = lines.pop(2)
     assert [line for line, rule in pairwise(lines) if rule and set(rule) == {"-"}] == SECTIONS
     assert max(map(len, lines)) < 80
     assert "4 documents, " in result.out
     assert "1 is an exact copy" in result.out
-    assert "0 pairs from 0.9 up to 0.95 would not be found, 1 pair from 0.95 to 1 would be found." in " ".join(
-        lines
-    )
-    told = {" ".join(line.split()) for line in lines}
-    assert {"resemblance 0.979", "contained, A in B 0.989", "words 0.980", "repeats 0.979"} <= told
-    assert {"chunks, union 0.980", "chunks, longest 0.990", "length of A 100", "length of B 100"} <= told
-    assert "pair 1: A a, B b" in lines
+    assert any(line.endswith("  a and b") for line in lines)
     assert command.startswith("  neardup dedup ")
 
 
@@ -160,7 +147,7 @@ def test_hostile_ids_and_names_do_not_rule_the_terminal(
     result = run("plan", "--threshold", "0.95", "--", name)
     assert result.status == 0
     assert "\x1b" not in result.out + result.err
-    assert "pair 1: A \\x1b[2Ja, B \\x1b[2Jb" in result.out
+    assert "  \\x1b[2Ja and \\x1b[2Jb\n" in result.out
     assert "  neardup dedup $'./-\\x1b[31m.jsonl' -o cleaned " in result.out
 
 
@@ -190,7 +177,7 @@ def test_the_page_on_thresholds_shows_what_is_printed(run: Run) -> None:
 def test_every_part_of_the_advice_is_documented() -> None:
     text = (PAGES / "reference" / "python.md").read_text(encoding="utf-8").partition("## advise and Advice")[2]
     section = text.partition("\n## ")[0]
-    parts = (Advice, Taken, Bin, Step, BandChoice, Recommendation, Trap, Seen, Look, InCommon, Around, Apart)
+    parts = (Advice, Taken, Step, Recommendation, Seen, Look, Around, Apart)
     names = {name for part in parts for name in part.__dataclass_fields__}
     assert not [name for name in names if f"`{name}`" not in section and name not in ("slots", "recall")]
 

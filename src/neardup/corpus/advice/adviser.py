@@ -5,16 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
 import pyarrow as pa
 
 from neardup.corpus.advice import effects
 from neardup.corpus.advice.outlook import Separation, look
-from neardup.corpus.advice.recommend import chosen_settings, recommend
-from neardup.corpus.advice.record import AdviceRecord, Around, Boilerplate, Seen, Taken
+from neardup.corpus.advice.recommend import around, chosen_settings, recommend
+from neardup.corpus.advice.record import AdviceRecord, Around, Seen, Taken
 from neardup.corpus.advice.sample import (
     KINDS,
-    TRIED_BYTES,
     SampledTexts,
     SharedCounts,
     base_of,
@@ -23,8 +21,7 @@ from neardup.corpus.advice.sample import (
     to_look_at,
     unit_counts,
 )
-from neardup.corpus.advice.traits import TEMPLATE, around, common_share, common_text, find_templates, traits
-from neardup.corpus.advice.traps import boilerplate, in_words, numbers_only, traps
+from neardup.corpus.advice.templates import common_share, find_templates
 from neardup.corpus.advice.views import html, lines, svg
 from neardup.deduplication.join.base_documents import BaseDocuments, open_base
 from neardup.deduplication.results import Found
@@ -85,8 +82,8 @@ def advise(
     >>> advice = advise([text, text.replace("friday", "monday"), "lunch"], threshold=0.7, length=3)
     >>> [(step.threshold, step.pairs, step.removed) for step in advice.thresholds][3:5]
     [(0.65, 1, 1), (0.7, 0, 0)]
-    >>> advice.near.above, advice.near.below
-    (0, 1)
+    >>> advice.recommended.effect.removed
+    1
     """
     chosen = checked(settings)
     opened = open_documents(documents, reading=chosen.reading)
@@ -153,33 +150,17 @@ def advise_on(
         for value in tried:
             results[value] = effects.at(result, value, sample, settings)
             advance(1)
-    with progress.stage("choices", None, "choices") as advance:
-        shingles = tuple(effects.shingle_choices(sample, result, settings))
-    units = unit_counts(sample.texts, settings.shingles)
-    stock = _stock(results[threshold], sample, units, settings)
-    bands = tuple(effects.band_choices(result.pairs, settings.search, settings.sketch))
+    full = unit_counts(sample.texts, settings.shingles) > 0
     with progress.stage("looks", len(KINDS), "kinds of shingles") as advance:
-        seen, choice, line = _looked(sample, units > 0, result, settings, advance)
+        seen, choice, line = _looked(sample, full, result, settings, advance)
         settled = effects.effect(sample, settings, chosen_settings(choice, settings.keep))
-    taken = _taken(sample, result)
-    five = next(choice for choice in shingles if (choice.unit, choice.length) == ("word", 5))
     return Advice(
         settings={name: given.as_dict()[name] for name in ADVISED if name not in NOT_TOLD},
-        sample=taken,
-        histogram=effects.histogram(result.pairs, low),
-        thresholds=tuple(reversed([*effects.steps(result, results)])),
-        near=effects.near(result.pairs, sample, threshold, settings.shingles),
-        bands=bands,
-        shingles=shingles,
-        boilerplate=stock,
-        traps=(
-            *(trait for trait in seen.traits if trait.name == TEMPLATE),
-            *traps(taken, shingles[0], five, stock, threshold),
-            *numbers_only(sample.texts, units > 0),
-        ),
+        sample=_taken(sample, result),
+        recommended=recommend(choice, sample.complete, given, words, settled),
         seen=seen,
         around=line,
-        recommended=recommend(taken, seen, choice, bands, given, words, settled),
+        thresholds=tuple(reversed([*effects.steps(result, results)])),
     )
 
 
@@ -216,9 +197,8 @@ def _looked(
         outcome=chosen.outcome,
         sure=not choice.outlook.doubt,
         doubt=choice.outlook.doubt,
+        templated=templates.documents,
         looks=looks,
-        common=common_text(texts, chosen),
-        traits=tuple(traits(texts, units, counts, chosen, templates)),
     )
     return seen, choice, around(ids, texts, choice.outlook)
 
@@ -236,15 +216,6 @@ def _taken(sample: SampledTexts, result: Found) -> Taken:
         pairs_left_out=effects.left_out(result),
         notes=sample.notes,
     )
-
-
-def _stock(result: Found, sample: SampledTexts, units: Any, settings: Settings) -> Boilerplate | None:
-    """Find boilerplate in the documents to keep: text shared by versions of one document does not count."""
-    first = len(sample.first(TRIED_BYTES).texts)
-    full = np.flatnonzero(units[:first] > 0)
-    kept = np.setdiff1d(full, result.removed["id"].to_numpy())
-    words = in_words(settings)
-    return boilerplate(sample.texts.take(pa.array(kept)), words, base_of(sample, words))
 
 
 def _first_problem(sample: SampledTexts) -> str:

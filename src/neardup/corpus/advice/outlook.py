@@ -302,13 +302,11 @@ def _described(kind: SharedCounts, measure: str, gaps: Gaps, candidate: _Candida
     a, b = np.triu_indices(len(similar), 1)
     values = similar[a, b].astype(np.float64)
     if candidate is None:
-        median, high = _quantile(values, 0.5), _quantile(values, 0.99)
-        return Look(unit, length, measure, None, 0.0, 0.0, 0.0, False, 0, 0, median, high, 0.0, 0.0)
+        return Look(unit, length, measure, None, 0.0, 0.0, 0.0, False, 0, _quantile(values, 0.99), 0.0)
     gap = candidate.gap
     of_each = groups_at(gaps.tree, gap.threshold)
     within = of_each[a] == of_each[b]
     few = gap.cut.links < FEW
-    _, often = np.unique(of_each, return_counts=True)
     return Look(
         unit=unit,
         length=length,
@@ -319,11 +317,8 @@ def _described(kind: SharedCounts, measure: str, gaps: Gaps, candidate: _Candida
         expected_f1=0.0 if few else gap.cut.expected,
         clear=gap.cut.expected >= SURE and not few,
         pairs=int(within.sum()),
-        groups=int((often > 1).sum()),
-        strangers_median=_quantile(values[~within], 0.5),
         strangers_high=_quantile(values[~within], 0.99),
         relatives_low=_quantile(values[within], 0.05),
-        relatives_median=_quantile(values[within], 0.5),
     )
 
 

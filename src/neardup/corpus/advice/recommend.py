@@ -1,37 +1,60 @@
-"""The recommended command line, and a reason for each setting that it names."""
+"""The recommended command line, a reason for each setting that it names, and the pairs around its threshold."""
 
 import shlex
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 
+import numpy as np
+
 from neardup.corpus.advice.outlook import Outlook, Separation
-from neardup.corpus.advice.record import BandChoice, Look, Recommendation, Seen, Step, Taken
+from neardup.corpus.advice.record import Apart, Around, Look, Recommendation, Step
 from neardup.display import counted, percent, similarity
-from neardup.settings import FIELDS, IN_SKETCH, KEEP_NONE, MEASURES, Keep, Settings, sketch_text
+from neardup.settings import FIELDS, IN_SKETCH, KEEP_NONE, Keep, Settings, sketch_text
+from neardup.tables import Int64s
 
 TOLD = ("threshold", "unit", "length", "method", "measure", "groups")
 """Settings that a recommended command always names."""
 
-NOUNS = {"word": "words", "char": "characters"}
+WITHOUT_GAP = {
+    "template": "strangers in one template are as alike as versions of one text. This is above all such pairs, so "
+    "no document goes only because it is in the same template.",
+    "one family": "all documents are one family: each reaches this resemblance with another one. Add others to "
+    "the sample, to show where the family ends.",
+    "no gap": "there is no gap: any threshold cuts through alike pairs, and this one is cautious.",
+}
+"""The reason for the threshold, by outcome."""
+
+METHODS = {
+    "exact": "--method exact: the sample is small enough to miss no pair. For much larger ones leave it out.",
+    "auto": "--method auto: the run chooses by its cost, and reports how.",
+}
+
+EACH = 5
+"""Pairs shown on either side."""
+
+EXAMINED = 2000
+"""More pairs than this are not examined for five that have no document in common."""
+
+WORDS, SHOWN, LETTERS = 600, 12, 90
+"""Words of a text that are compared for a passage; words, and letters, of the passage that are shown."""
 
 
 def recommend(
-    taken: Taken,
-    seen: Seen,
     choice: Separation,
-    bands: Sequence[BandChoice],
+    complete: bool,
     settings: Settings,
     words: Sequence[str],
     effect: tuple[Step, int],
 ) -> Recommendation:
     """Return the command with the chosen settings, and why; ``words`` name the documents on the command line.
 
-    ``effect`` is that of the settings, with the number of documents it was measured on.
+    ``complete``: the sample is all of the documents. ``effect`` is that of the settings, with the number of
+    documents it was measured on.
     """
     values = settings.as_dict() | chosen_settings(choice, settings.keep)
-    values["method"] = "exact" if taken.complete else "auto"
-    own = next(one for one in bands if (one.slots, one.recall) == (settings.sketch.slots, settings.search.recall))
-    reasons = [*_why_ignored(choice), *_reasons(seen, choice, settings.keep), _why_method(taken, own)]
+    values["method"] = "exact" if complete else "auto"
+    reasons = [*_reasons(choice, settings.keep), METHODS[values["method"]]]
     return Recommendation(command_line(words, values), values, *effect, tuple(reasons))
 
 
@@ -90,34 +113,37 @@ def quoted(word: str) -> str:
     return f"$'{escaped}'"
 
 
-def _why_ignored(choice: Separation) -> Iterator[str]:
+def _reasons(choice: Separation, keep: Keep) -> Iterator[str]:
+    chosen = choice.outlook
+    kind = chosen.counts.kind
+    if chosen.doubt:
+        yield (
+            f"The advice is unsure: {chosen.doubt} Look at the pairs around the line before anything is removed "
+            "(--dry-run shows the removals)."
+        )
+    else:
+        yield "The advice is sure."
     if choice.ignore_common:
         yield (
             f"--ignore-common {choice.ignore_common:g}: text in more than that share of the documents does not "
-            "count, so documents in a template are compared by their contents; common.parquet lists that text. If "
-            "you have the empty form, --ignore FORM is more exact. If a column holds the subject, such as a "
-            "customer or a case, add --within COLUMN."
+            "count, so documents in a template are compared by their contents; common.parquet lists that text. "
+            "An empty form in --ignore is more exact, and so is --within with the column of the subject."
         )
-
-
-def _reasons(seen: Seen, choice: Separation, keep: Keep) -> Iterator[str]:
-    chosen = choice.outlook
     if chosen.outcome == "no near copies":
         yield (
-            "No near copies were found in the documents looked at: by no kind of shingles do some pairs stand out "
-            "from the others. The command removes exact copies, and near copies in the rest if there are any."
+            "No near copies were found in the documents looked at: no pairs stand out. The command removes "
+            "exact copies, and near copies in the rest if there are any."
         )
         return
+    runs = f"--unit {kind.unit} --length {kind.length} --measure {chosen.measure}"
     if chosen.outcome == "gap":
-        if chosen.doubt:
-            yield f"Unsure: {chosen.doubt} Look at the pairs around the line first (--dry-run shows the removals)."
         look = look_of(choice.looks, chosen)
-        yield _why_shingles(seen, choice, look)
-        yield _why_measure(seen, chosen)
+        yield f"{runs}: {_why_runs(choice, look)}"
         yield _why_threshold(chosen, look)
     else:
-        yield from _cautious(chosen)
-    yield _why_groups(chosen, keep)
+        yield f"--threshold {chosen.threshold:g}: {WITHOUT_GAP[chosen.outcome]}"
+        yield f"{runs}: at a high threshold, a changed word takes less from runs of characters than of words."
+    yield f"--groups {'components' if keep.keep == KEEP_NONE else chosen.groups}: {_why_groups(chosen, keep)}"
 
 
 def look_of(looks: Sequence[Look], chosen: Outlook) -> Look:
@@ -127,125 +153,85 @@ def look_of(looks: Sequence[Look], chosen: Outlook) -> Look:
     return next(look for look in looks if (look.unit, look.length, look.measure) == wanted)
 
 
-def _why_shingles(seen: Seen, choice: Separation, look: Look) -> str:
-    kind = choice.outlook.counts.kind
-    traits = {trait.name for trait in seen.traits}
-    runs = f"--unit {kind.unit} --length {kind.length}: runs of {kind.length} {NOUNS[kind.unit]}"
-    others = [
-        other for other in choice.looks if other.clear and (other.unit, other.length) != (kind.unit, kind.length)
-    ]
-    if "noise" in traits and kind.unit == "char":
-        return f"{runs} stay equal between the errors of a noisy text; runs of words do not."
-    if "short texts" in traits and (kind.unit, kind.length) != ("word", 5):
-        return f"{runs} leave short texts more that is equal after a change than runs of 5 words do."
-    fewer = [other for other in others if other.pairs < look.pairs]
+def _why_runs(choice: Separation, look: Look) -> str:
+    others = [other.pairs for other in choice.looks if other.clear and other is not look]
     if not others:
-        return f"{runs} are the only ones by which relatives and strangers are clearly apart."
-    if fewer:
-        least = min(other.pairs for other in fewer)
-        pairs = counted(look.pairs, "pair")
-        return f"{runs} separate relatives from strangers and find {pairs}; others find as few as {least:,}."
-    return f"{runs} separate relatives from strangers, and no other kind of runs finds more pairs."
-
-
-def _why_measure(seen: Seen, chosen: Outlook) -> str:
-    if chosen.measure == "overlap":
-        longer = (
-            "a document and a longer one that contains it"
-            if {"quotes", "excerpts"} & {trait.name for trait in seen.traits}
-            else "relatives of unequal length"
-        )
-        return (
-            f"--measure overlap: {MEASURES['overlap'].help.partition(' ')[2]} keeps {longer} together; by "
-            "resemblance, relatives are less clearly apart from strangers."
-        )
-    return "--measure resemblance: relatives are of similar length, so their common text is most of both."
+        return "nothing else in the table below separates relatives from strangers as clearly."
+    fewer = f"others find as few as {min(others):,}" if min(others) < look.pairs else "no other one finds more"
+    return f"they separate relatives from strangers and find {counted(look.pairs, 'pair')}; {fewer}."
 
 
 def _why_threshold(chosen: Outlook, look: Look) -> str:
-    low, high, near = similarity(look.low, 2), similarity(look.high, 2), _up(look.strangers_high)
+    near = f"{-(-look.strangers_high * 100 // 1) / 100:.2f}"  # rounded up
     weakest = similarity(look.relatives_low, 2)
     seen = (
-        f"the {counted(look.pairs, 'pair')} found reach {weakest}, and 99 of 100 others are at most {near}."
-        if not look.expected_f1
-        else f"99 of 100 pairs of strangers are at most {near}, and 19 of 20 pairs of relatives reach {weakest}. "
+        f"99 of 100 pairs of strangers are at most {near}, and 19 of 20 pairs of relatives reach {weakest}. "
         f"The expected F1 is {similarity(look.expected_f1, 2)}."
+        if look.expected_f1
+        else f"the {counted(look.pairs, 'pair')} found reach {weakest}, and 99 of 100 others are at most {near}."
     )
-    others = f"Any threshold from {low} to {high} finds nearly the same groups."
-    return f"--threshold {chosen.threshold:g}: {seen} {others}"
-
-
-def _up(value: float) -> str:
-    """Return a value with two decimals, rounded up.
-
-    >>> _up(0.0213), _up(0.5)
-    ('0.03', '0.50')
-    """
-    return f"{-(-value * 100 // 1) / 100:.2f}"
-
-
-def _cautious(chosen: Outlook) -> Iterator[str]:
-    kind = chosen.counts.kind
-    if chosen.outcome == "template":
-        yield (
-            f"--threshold {chosen.threshold:g}: strangers in one template are as alike as versions of one text. "
-            "This is above all such pairs, so no document goes only because it is in the same template."
-        )
-    elif chosen.outcome == "one family":
-        yield (
-            f"--threshold {chosen.threshold:g}: all documents are one family. Each one reaches this resemblance "
-            "with another one, and no strangers in the sample show where the family ends. Add other documents to "
-            "the sample, or look at the pairs around the line before anything is removed (--dry-run shows the "
-            "removals)."
-        )
-    else:
-        yield (
-            "There is no gap: no threshold separates groups clearly, so each one cuts through alike pairs. "
-            f"--threshold {chosen.threshold:g} is cautious. Look at the pairs around it before anything is "
-            "removed (--dry-run shows the removals)."
-        )
-    yield (
-        f"--unit {kind.unit} --length {kind.length}: at a high threshold, a changed word takes less from runs of "
-        f"{kind.length} characters than from runs of words."
-    )
-    yield "--measure resemblance: near copies share nearly all text of both."
+    low, high = similarity(look.low, 2), similarity(look.high, 2)
+    return f"--threshold {chosen.threshold:g}: {seen} Any from {low} to {high} finds nearly the same groups."
 
 
 def _why_groups(chosen: Outlook, keep: Keep) -> str:
-    if keep.keep == KEEP_NONE:
-        return "--groups components: with --keep none, all documents of a family go."
     chained, principal = chosen.chained_pairs, chosen.principal_pairs
+    if keep.keep == KEEP_NONE:
+        return "with --keep none, all documents of a family go."
     if chosen.groups == "components":
         share = percent(chained - principal, max(chained, 1))
-        return (
-            f"--groups components: {share} of the pairs within groups are linked only through others, and no "
-            "chain leads to a stranger. Versions that moved far from the first one stay together."
-        )
+        return f"{share} of the pairs in groups are linked only through others, and no chain leads to a stranger."
     if chosen.outcome in ("gap", "one family"):
         more = counted(chained - principal, "further pair") if chained > principal else "nothing more"
-        return f"--groups principal: each member is near to its representative itself; chains would find {more}."
-    return "--groups principal: without a gap, chains of pairs lead from one text to a stranger."
+        return f"each member is near to its representative itself; chains would find {more}."
+    return "without a gap, chains of pairs lead from one text to a stranger."
 
 
-def _why_method(taken: Taken, own: BandChoice) -> str:
-    missed = "" if own.missed is None else f"{expected(own.missed)} of the pairs at the threshold asked for"
-    if taken.complete:
-        return (
-            "--method exact: the sample is small enough to miss no pair. For a much larger collection leave it "
-            f"out: the run then chooses by its cost, and the fast method (lsh) would miss {missed}."
-        )
-    return (
-        "--method auto: the run chooses by its cost and reports how. The exact method misses no pair; the fast "
-        f"one (lsh) would miss {missed}."
-    )
+def around(ids: Sequence[str], texts: Sequence[str], chosen: Outlook) -> Around:
+    """Return the pairs closest to the threshold; a document appears twice only if there are no others."""
+    a, b = np.triu_indices(len(texts), 1)
+    values = chosen.similar[a, b].astype(np.float64)
+    over = np.flatnonzero(values >= chosen.threshold)
+    under = np.flatnonzero((values < chosen.threshold) & (values > 0))
+    sides = []
+    for side, away in ((over, values[over]), (under, -values[under])):
+        order = side[np.argsort(away, kind="stable")[:EXAMINED]]
+        near = sorted(_different(a, b, order), key=lambda k: -values[k])
+        ends = [(int(a[k]), int(b[k]), float(values[k])) for k in near]
+        sides.append(tuple(Apart(ids[i], ids[j], value, *passages(texts[i], texts[j])) for i, j, value in ends))
+    kind = chosen.counts.kind
+    return Around(kind.unit, kind.length, chosen.measure, chosen.threshold, sides[0], sides[1])
 
 
-def expected(pairs: float) -> str:
-    """Return an expected number of pairs; a small number is not shown as none.
+def _different(a: Int64s, b: Int64s, order: Int64s) -> list[int]:
+    """Return the first EACH of the pairs, those without a document seen before first."""
+    seen: set[int] = set()
+    fresh: list[int] = []
+    again: list[int] = []
+    for k in order.tolist():
+        ends = {int(a[k]), int(b[k])}
+        (again if seen & ends else fresh).append(k)
+        seen |= ends if fresh[-1:] == [k] else set()
+        if len(fresh) == EACH:
+            break
+    return (fresh + again)[:EACH]
 
-    >>> expected(0.0), expected(0.01), expected(12.34)
-    ('none', 'fewer than 0.1', 'about 12.3')
+
+def passages(a: str, b: str) -> tuple[str, str]:
+    """Return the passages of the longest difference between two texts, cut to some words; "" for nothing.
+
+    >>> passages("pay the invoice by Friday noon", "pay the invoice by Monday morning at noon")
+    ('Friday', 'Monday morning at')
     """
-    if not pairs:
-        return "none"
-    return "fewer than 0.1" if pairs < 0.1 else f"about {pairs:,.1f}"
+    first, second = a.split()[:WORDS], b.split()[:WORDS]
+    steps = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+    differences = [(first[i:j], second[k:n]) for step, i, j, k, n in steps if step != "equal"]
+    longest = max(differences, key=lambda found: len(found[0]) + len(found[1]), default=([], []))
+    return _cut(longest[0]), _cut(longest[1])
+
+
+def _cut(words: list[str]) -> str:
+    shown = " ".join(words[:SHOWN])
+    if len(shown) > LETTERS:
+        return shown[:LETTERS] + " …"
+    return shown + " …" * (len(words) > SHOWN)

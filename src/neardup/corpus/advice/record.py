@@ -25,15 +25,6 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Bin:
-    """The number of ``pairs`` with ``low`` ≤ resemblance < ``high``; the last bin holds those at exactly 1."""
-
-    low: float
-    high: float
-    pairs: int
-
-
-@dataclass(frozen=True)
 class Step:
     """The effect of a run at this threshold: pairs of different documents, groups, documents removed.
 
@@ -53,98 +44,14 @@ class Step:
 
 
 @dataclass(frozen=True)
-class SideBySide:
-    """One pair with every measure; ``measures`` has the names and values of :func:`neardup.compare`."""
-
-    id_a: str
-    id_b: str
-    measures: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class NearThreshold:
-    """The pairs within ``width`` of the threshold: the numbers at or above it and below it, and some examples."""
-
-    threshold: float
-    width: float
-    above: int
-    below: int
-    examples: tuple[SideBySide, ...]
-
-
-@dataclass(frozen=True)
-class BandChoice:
-    """The expected results of LSH with these ``slots`` and this ``recall`` on the pairs of the sample.
-
-    ``bands``: rows of each band, None if no bands reach the recall. ``expected_recall`` is the expected share
-    found of the pairs at or above the threshold (None without any), ``missed`` the expected number of the others.
-    ``false_candidates`` are pairs below the threshold that would be compared in vain, counted from the lowest
-    resemblance of the histogram.
-    """
-
-    slots: int
-    recall: float
-    bands: tuple[int, ...] | None
-    expected_recall: float | None
-    missed: float | None
-    false_candidates: float | None
-    signature_bytes: int
-
-
-@dataclass(frozen=True)
-class ShingleChoice:
-    """The results of another shingle, on the first ``documents`` of the sample.
-
-    ``shorter``: share of documents with fewer tokens (characters) than one shingle; ``fragile``: share that falls
-    below the threshold if one word changes; ``random_median`` and ``random_high``: resemblance of two random
-    documents, the median and the value that 1 in 20 such pairs reaches.
-    """
-
-    unit: str
-    length: int
-    documents: int
-    pairs: int
-    removed: int
-    median_shingles: float
-    shorter: float
-    fragile: float
-    random_median: float
-    random_high: float
-
-
-@dataclass(frozen=True)
-class Boilerplate:
-    """Passages of ``length`` words that appear in more than a fifth of the ``documents`` that would be kept.
-
-    They make up ``share`` of an average document. ``passage`` is the text around the most common one, which
-    appears in ``passage_documents`` documents.
-    """
-
-    documents: int
-    length: int
-    share: float
-    passage: str
-    passage_documents: int
-
-
-@dataclass(frozen=True)
-class Trap:
-    """A misleading property of these documents and settings, explained in ``text``."""
-
-    name: str
-    share: float
-    text: str
-
-
-@dataclass(frozen=True)
 class Look:
     """The similarities of all pairs looked at, by one kind of shingles and one measure, and the gap in them.
 
     ``low`` and ``high`` bound the gap; ``expected_f1`` is the F1 of its groups, as expected from the tails of both
-    sides (0 for a handful of pairs, which have none), and ``clear`` whether that is high. ``pairs`` and ``groups``
-    are those of the ``threshold`` in the gap. Of the pairs between the groups, ``strangers_median`` and
-    ``strangers_high`` (1 pair in 100 is above it); of the pairs within, ``relatives_low`` (1 in 20 is below it)
-    and ``relatives_median``. Without a gap, ``threshold`` is None, strangers are all pairs, and the others are 0.
+    sides (0 for a handful of pairs, which have none), and ``clear`` whether that is high. ``pairs`` are those of
+    the ``threshold`` in the gap. Of the pairs between the groups, 1 in 100 is above ``strangers_high``; of the
+    pairs within, 1 in 20 is below ``relatives_low``. Without a gap, ``threshold`` is None, strangers are all
+    pairs, and the others are 0.
     """
 
     unit: str
@@ -156,11 +63,8 @@ class Look:
     expected_f1: float
     clear: bool
     pairs: int
-    groups: int
-    strangers_median: float
     strangers_high: float
     relatives_low: float
-    relatives_median: float
 
 
 @dataclass(frozen=True)
@@ -187,30 +91,14 @@ class Around:
 
 
 @dataclass(frozen=True)
-class InCommon:
-    """The text in common, for some of the pairs looked at: relatives close to the line, and the nearest strangers.
-
-    Medians of two measures: ``chunks`` (common text as a share of all text) and ``order`` (words in the same
-    order).
-    """
-
-    relatives: int
-    relatives_chunks: float
-    relatives_order: float
-    strangers: int
-    strangers_chunks: float
-    strangers_order: float
-
-
-@dataclass(frozen=True)
 class Seen:
     """The extra looks: at how many ``documents`` and ``bytes``, all pairs of them counted.
 
     ``outcome`` is "gap" (relatives and strangers are apart), "no gap" (every threshold cuts through pairs that are
     alike), "template" (strangers in one template are as alike as relatives), "one family" (all documents are
     linked) or "no near copies". ``sure`` is False if the recommended settings may miss relatives or take strangers
-    for some, and ``doubt`` is the reason, otherwise "". ``traits`` are noise, revisions, quotes, excerpts, short
-    texts and templates, if the documents have them.
+    for some, and ``doubt`` is the reason, otherwise "". ``templated`` documents share a long form with others,
+    and their contents have nothing in common.
     """
 
     documents: int
@@ -218,9 +106,8 @@ class Seen:
     outcome: str
     sure: bool
     doubt: str
+    templated: int
     looks: tuple[Look, ...]
-    common: InCommon | None
-    traits: tuple[Trap, ...]
 
 
 @dataclass(frozen=True)
@@ -241,23 +128,16 @@ class Recommendation:
 class AdviceRecord:
     """All advice on a sample of documents. Counts are exact; expected values are labelled as such.
 
-    ``histogram``: pairs by resemblance; ``thresholds``: the effect of a run at each; ``near``: the pairs close to
-    the threshold; ``bands`` and ``shingles``: the results and costs of other choices; ``traps``; ``seen``: the gap
-    between relatives and strangers; ``around``: pairs close to the recommended line; ``recommended``.
+    ``recommended``: the command; ``seen``: the gap between relatives and strangers; ``around``: pairs close to the
+    recommended line; ``thresholds``: the effect of a run at each.
     """
 
     settings: dict[str, Any]
     sample: Taken
-    histogram: tuple[Bin, ...]
-    thresholds: tuple[Step, ...]
-    near: NearThreshold
-    bands: tuple[BandChoice, ...]
-    shingles: tuple[ShingleChoice, ...]
-    boilerplate: Boilerplate | None
-    traps: tuple[Trap, ...]
+    recommended: Recommendation
     seen: Seen
     around: Around
-    recommended: Recommendation
+    thresholds: tuple[Step, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the advice as plain data."""

@@ -93,7 +93,7 @@ def take(
         for chunk in documents.chunks(None, names):
             rows = chunk.read(names)
             problems.extend(rows.problems)
-            values = _bytes_of(rows.table.column(columns.text))
+            values = one_array(rows.table.column(columns.text).cast(pa.large_binary()))
             totals = np.cumsum(_lengths(values))
             fits = min(int(np.searchsorted(totals, room, side="right")), rows_left)
             if len(values) and not fits and rows_left == MOST_DOCUMENTS:
@@ -119,7 +119,7 @@ def _names(rows: ReadRows, columns: Chosen, source: str, in_memory: bool) -> pa.
     """Return the ids of the rows; without an id column source#row, or only the row number for data in memory."""
     if columns.id:
         names = pc.fill_null(pc.cast(rows.table.column(columns.id), pa.large_string()), "")
-        return _one(names)
+        return one_array(names)
     prefix = "" if in_memory else f"{source}#"
     return pa.array([f"{prefix}{row}" for row in rows.row_numbers.tolist()], pa.large_string())
 
@@ -131,14 +131,6 @@ def _repeated(ids: pa.Array) -> tuple[str, ...]:
     return (
         f"{counted(again, 'document has', 'documents have')} an id that another one has, of {number(len(ids))}",
     )
-
-
-def _bytes_of(column: pa.ChunkedArray) -> pa.Array:
-    return _one(column.cast(pa.large_binary()))
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def _lengths(texts: pa.Array) -> Int64s:
@@ -267,7 +259,7 @@ def _fitting(numbers: Int64s, sizes: Int64s, most: int, room: int) -> Int64s:
 
 
 TRIED_BYTES = 20_000_000
-"""Other shingles are tried only on the first documents: characters make five times as many shingles."""
+"""Common text is learned from the first documents."""
 
 
 def unit_counts(texts: pa.Array, shingles: Shingles) -> Int64s:

@@ -60,7 +60,7 @@ def test_the_table_of_effects_has_the_row_of_the_recommendation() -> None:
     texts += texts[:3]
     advice = nd.advise(texts)
     removed = nd.find(texts, **advice.recommended.settings).run.counts.removed
-    asked = next(step for step in advice.thresholds if step.threshold == advice.near.threshold)
+    asked = next(step for step in advice.thresholds if step.threshold == advice.settings["threshold"])
     assert advice.recommended.effect.removed == removed > asked.removed == 3
     assert advice.recommended.documents == len(texts)
     (row,) = [line for line in str(advice).splitlines() if line.startswith(" recommended")]
@@ -73,4 +73,4 @@ def test_the_effect_is_measured_on_a_part_of_a_large_sample(monkeypatch: pytest.
     monkeypatch.setattr(effects, "MOST_WORK", 10 * sum(len(text.encode()) for text in texts[:10]))
     advice = nd.advise(texts)
     assert advice.recommended.documents == 10
-    assert "on the first 10 documents" in " ".join(str(advice).split())
+    assert "of the first 10 documents" in " ".join(str(advice).split())

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import neardup as nd
-from neardup.corpus.advice import effects, outlook, sample
+from neardup.corpus.advice import outlook, sample
+from neardup.corpus.advice.recommend import EACH, passages
 from neardup.corpus.advice.sample import KINDS, counts_of
-from neardup.corpus.advice.traits import EACH, find_templates, passages
-from neardup.errors import LimitError
+from neardup.corpus.advice.templates import find_templates
 from neardup.settings import Settings
 from neardup.text import keys
 from support import made_advice_sets as made
@@ -82,32 +82,18 @@ def test_the_recommended_command_finds_the_relatives(name: str) -> None:
     assert right >= 0.95 * len(found)
     assert 2 * right >= 0.95 * (len(found) + len(truth))
     assert advice.seen.outcome == ("no near copies" if name == "strangers" else "gap")
-    traits = {trait.name for trait in advice.seen.traits}
-    expected = {
-        "scans": {"noise"},
-        "acts": {"revisions"},
-        "threads": {"quotes"},
-        "excerpts": {"excerpts"},
-        "titles": {"short texts"},
-        "forms": {"template"},
-    }
-    assert traits >= expected.get(name, set())
-    assert ("template" in traits) == (name == "forms")
-    assert ("noise" in traits) == (name == "scans")
+    assert (advice.seen.templated > 0) == (name == "forms")
 
 
 def test_sixty_contents_in_one_template_are_not_removed() -> None:
     texts, _ = made.forms(16, 60, 40, 2)
     assert nd.find(texts).run.counts.removed > 50  # a run with the defaults
     advice = nd.advise(texts)
-    (trait,) = [trait for trait in advice.seen.traits if trait.name == "template"]
-    assert trait.share == 1
-    assert trait in advice.traps
-    assert trait.text.startswith("One template, many contents: 60 documents in 1 template")
+    assert advice.seen.templated == 60
     assert advice.seen.outcome == "template"
     assert found_by(advice, texts) == set()
     said = " ".join(str(advice).split())
-    assert "One template" in said
+    assert has_parts(said, "60 documents share", "template")
     assert has_parts(said, "--ignore-common 0.3:", "not count")
     assert " --ignore-common 0.3 " in advice.recommended.command
 
@@ -145,29 +131,18 @@ def test_documents_of_one_family_are_called_one() -> None:
     )
 
 
-def test_other_shingles_are_tried_on_a_part_of_a_crowd(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = crowd(30, 200)
-    pairs = 10 * 9 // 2
-    monkeypatch.setattr(effects, "COMPARED_BYTES", 2 * pairs * len(texts[0]))
-    advice = nd.advise(texts)
-    assert 8 <= advice.shingles[0].documents <= 11
-    assert "on the first" in str(advice)
-    assert advice.thresholds[0].pairs == 30 * 29 // 2
-    assert advice.sample.documents == 30
-
-
 @pytest.mark.parametrize("name", ["acts", "threads", "scans"])
 def test_versions_of_one_text_are_not_a_template(name: str) -> None:
     texts, _ = SETS[name]()
     counts = counts_of(as_texts(texts), KINDS[0], Settings())
     found = find_templates(texts, counts)
-    assert (found.documents, found.families, int(found.false.sum())) == (0, 0, 0)
+    assert (found.documents, found.smallest, int(found.false.sum())) == (0, 0, 0)
 
 
 def test_contents_resent_in_a_template_are_not_strangers() -> None:
     texts, families = made.forms(17, 14, 24, 5, resent=2)
     found = find_templates(texts, counts_of(as_texts(texts), KINDS[0], Settings()))
-    assert (found.documents, found.families) == (16, 1)
+    assert (found.documents, found.smallest) == (16, 16)
     for a, b in combinations(range(16), 2):
         assert found.false[a, b] == found.false[b, a] == (families[a] != families[b])
 
@@ -286,16 +261,6 @@ def test_a_large_sample_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) ->
     assert len(found & truth) >= 0.9 * max(len(found), len(truth))
     monkeypatch.setattr(sample, "MOST_BYTES_LOOKED_AT", 20_000)
     assert nd.advise(texts).seen.bytes <= 20_000
-
-
-def test_a_slow_comparison_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from neardup.corpus.advice import traits
-
-    def late(*_: object, **__: object) -> None:
-        raise LimitError("too long", "", "")
-
-    monkeypatch.setattr(traits, "compare", late)
-    assert nd.advise(SETS["titles"]()[0]).seen.common is None
 
 
 def test_the_advice_does_not_depend_on_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,9 +67,6 @@ def test_the_effect_of_each_threshold_is_that_of_a_run(forms: pa.Table, form: Pa
     for step in advice.thresholds[::4]:
         found = nd.find(forms, threshold=step.threshold, method="exact", **asked)
         assert (step.pairs, step.removed) == (found.pairs.num_rows, found.run.counts.removed)
-    for choice in advice.shingles[1:3]:
-        values = {**asked, "unit": choice.unit, "length": choice.length, "method": "exact"}
-        assert choice.pairs == nd.find(forms, **values).pairs.num_rows
 
 
 def test_the_recommended_command_repeats_the_options(forms: pa.Table, form: Path) -> None:
@@ -97,8 +94,7 @@ def test_text_left_out_is_no_template(tmp_path: Path) -> None:
     texts, _ = made.forms(16, 12, 40, 2)
     form = tmp_path / "form.txt"
     form.write_text(common_words(texts), encoding="utf-8")
-    traits = [[trait.name for trait in nd.advise(texts, ignore=files).seen.traits] for files in (None, form)]
-    assert ["template" in names for names in traits] == [True, False]
+    assert [nd.advise(texts, ignore=files).seen.templated for files in (None, form)] == [12, 0]
 
 
 def test_documents_apart_are_no_relatives(forms: pa.Table) -> None:
