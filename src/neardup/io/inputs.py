@@ -10,7 +10,7 @@ from neardup.io.readers import (
 )
 from neardup.io.readers.base import (
     Capture, Chunk, Column, Documents, FailedChunk, Findings, Format, GivesBack, LineProblems, NativeLines,
-    NativeRows, NativeTable, Problem, Problems, ReadRows, Removal, ReplacesRows, Sink, SomeTexts, as_opened,
+    NativeRows, NativeTable, Problem, Problems, ReadRows, Removal, ReplacesRows, Sink, as_opened,
     formats_of, have_columns, memory_of, named, remind,
 )
 from neardup.io.readers.columns import (

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import OutputError
-from neardup.io.readers import choose_columns, open_documents, parquet, parquet_pages
+from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.sources import Source
 from neardup.io.writers import KeptLayout, OutputFolder, StreamOutput, open_kept, read_native, value_folder
@@ -55,13 +55,13 @@ def write(folder: Path, kind: str) -> dict[str, Path]:
 
 def keep_rows(folder: Path, out: Path, keep: Any, extra: Any = None, **how: Any) -> dict[str, Any]:
     """Write the rows of a folder for which ``keep`` is true, and return the account of the files."""
-    judged, shard_size, threads = how.get("judged", False), how.get("size", 0), how.get("threads", 1)
+    shard_size, threads = how.get("size", 0), how.get("threads", 1)
     documents = open_documents(folder, chunk_bytes=how.get("chunk_bytes", 3000))
     choose_columns(documents, "text", "id")
     list(documents.chunks())
     layout, row = KeptLayout.of(documents, shard_size), 0
     asked = (documents, None if extra is None else extra.schema, threads)
-    with OutputFolder(out) as made, open_kept(made, *asked, judged=judged, layout=layout) as writer:
+    with OutputFolder(out) as made, open_kept(made, *asked, layout=layout) as writer:
         for _, native in map(read_native, writer.natives()):
             rows = len(native.row_numbers)
             writer.write(native, keep[row : row + rows], None if extra is None else extra.slice(row, rows))
@@ -132,31 +132,6 @@ def test_added_columns_follow_those_of_each_file(tmp_path: Path) -> None:
         "id",
         "copies",
     ]
-
-
-def test_pages_of_text_are_copied_into_each_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    sink = parquet.PagesSink
-    monkeypatch.setattr(parquet_pages, "_GROUP_BYTES", 1000)
-    monkeypatch.setattr(parquet, "PagesSink", lambda path, *more: opened.append(path.name) or sink(path, *more))
-    rng, tables = np.random.default_rng(2), []
-    for number in range(3):
-        texts = [rng.bytes(rng.integers(1, 400)).hex() for _ in range(200)]
-        table = pa.table({"id": range(200 * number, 200 * number + 200), "text": texts})
-        tables.append(table if number != 1 else table.select(["text", "id"]))
-        (tmp_path / "in").mkdir(exist_ok=True)
-        options = {"compression": ["zstd", "snappy", "none"][number], "use_dictionary": False}
-        pq.write_table(tables[-1], tmp_path / "in" / f"{number}.parquet", data_page_size=2000, **options)
-    keep = rng.random(600) < 0.95
-    copied = keep_rows(tmp_path / "in", tmp_path / "copied", keep, judged=True, chunk_bytes=30_000)
-    keep_rows(tmp_path / "in", tmp_path / "encoded", keep, chunk_bytes=30_000)
-    for number, table in enumerate(tables):
-        wanted = table.filter(pa.array(keep[200 * number : 200 * number + 200]))
-        path = tmp_path / "copied" / "kept" / f"{number}.parquet"
-        assert table_of(path).equals(wanted)
-        assert table_of(tmp_path / "encoded" / "kept" / f"{number}.parquet").equals(wanted)
-    assert opened == [f"{number}.parquet" for number in range(3)]
-    assert [one["rows"] for one in copied["listed"]] == [int(keep[i : i + 200].sum()) for i in (0, 200, 400)]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", "jsonl"])

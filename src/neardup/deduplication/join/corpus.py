@@ -6,7 +6,6 @@ be read, numbered from 0 over both inputs, reference first.
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, pairwise, starmap
 from typing import Protocol, TypeVar, cast
 
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 
 from neardup.io.contents import ATTACHMENTS, carries
 from neardup.io.fingerprints import ReadChunk
-from neardup.io.inputs import Chunk, Documents, SomeTexts
+from neardup.io.inputs import Chunk, Documents
 from neardup.io.outputs import FinishedParts, Scratch, journal_here
 from neardup.kernels.text import Key
 from neardup.runtime import ordered_map, return_large_arrays
@@ -187,7 +186,7 @@ class Corpus:
     def with_chunks(self, rows: Int64s, work: Callable[[Int64s, Int64s, pa.Array], Result]) -> Iterator[Result]:
         """Yield ``work(rows, their places among some texts, these texts)`` for all rows, in input order.
 
-        The texts are those of a chunk, or only of the rows themselves if the input can be read so.
+        The texts are those of a chunk.
         """
         return self._over(rows, lambda some: work(some.rows, some.places, some.texts()))
 
@@ -204,28 +203,23 @@ class Corpus:
             if not pieces:
                 continue
             of_chunk = {self.pieces[k].chunk: k for k in pieces}
-            numbers = {self.pieces[k].chunk: self.pieces[k].row_numbers[wanted[k] - firsts[k]] for k in pieces}
-            reader, begin = part.documents, 0
-            texts = reader.some_texts(numbers) if isinstance(reader, SomeTexts) else None
-            if texts is None:
-                for chunk in reader.chunks(of_chunk.keys(), [part.text]):
-                    k = of_chunk[chunk.index]
-                    yield _Some(wanted[k], wanted[k] - firsts[k], partial(_texts_of, chunk, part.text), chunk)
-                continue
-            of_part = np.concatenate([wanted[k] for k in pieces])
-            for count, load in texts:
-                yield _Some(of_part[begin : begin + count], np.arange(count), load)
-                begin += count
+            for chunk in part.documents.chunks(of_chunk.keys(), [part.text]):
+                k = of_chunk[chunk.index]
+                yield _Some(wanted[k], wanted[k] - firsts[k], chunk, part.text)
 
 
 @dataclass(frozen=True, eq=False)
 class _Some:
-    """Some rows, their places among the texts that ``texts`` reads, and the ``chunk`` that is read, if any."""
+    """Some rows, and their places in the ``chunk`` that has them."""
 
     rows: Int64s
     places: Int64s
-    texts: Callable[[], pa.Array]
-    chunk: Chunk | None = None
+    chunk: Chunk
+    column: str
+
+    def texts(self) -> pa.Array:
+        """Read the texts of the chunk."""
+        return one_array(self.chunk.read([self.column]).table.column(0))
 
 
 def _portions(texts: pa.Array, places: Int64s) -> Iterator[slice]:
@@ -233,7 +227,3 @@ def _portions(texts: pa.Array, places: Int64s) -> Iterator[slice]:
     ends = np.cumsum(pc.binary_length(texts).fill_null(0).to_numpy(zero_copy_only=False)[places], dtype=np.int64)
     bounds = np.flatnonzero(np.diff(ends // _PORTION)) + 1
     yield from starmap(slice, pairwise([0, *bounds.tolist(), len(places)]))
-
-
-def _texts_of(chunk: Chunk, column: str) -> pa.Array:
-    return one_array(chunk.read([column]).table.column(0))

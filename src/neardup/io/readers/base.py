@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -170,11 +170,6 @@ class NativeTable:
     table: pa.Table
     problems: tuple[Problem, ...] = ()
     position: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class NativeWithoutText(NativeTable):
-    """The good rows of a Parquet chunk, with all columns but the text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -435,24 +430,8 @@ class SeparateFiles(Protocol):
     def sources(self) -> tuple[Source, ...]:
         """The files, in the order of their rows."""
 
-    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
-        """Return how to read and write the files apart.
-
-        ``extra`` is the schema of the columns added to every row, or None. ``judged``: the text of every row has
-        been read, so that it need not be decoded again.
-        """
-
-
-@runtime_checkable
-class SomeTexts(Protocol):
-    """An input that can read the texts of some rows without decoding whole chunks."""
-
-    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
-        """Yield, for some rows, how many texts follow, and a function that reads these in any thread.
-
-        ``wanted`` has the row numbers (ascending) by chunk, after a pass over all chunks. The texts come in input
-        order. None: these files must be read in chunks.
-        """
+    def separate(self, extra: Any, threads: int) -> Separate:
+        """Return how to read and write the files apart; ``extra`` is the schema of further columns, or None."""
 
 
 @runtime_checkable

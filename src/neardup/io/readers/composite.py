@@ -152,9 +152,9 @@ class CompositeDocuments:
         """Refuse: the rows of each file are written apart."""
         raise OutputError("Several formats have no file in common", "Files like those of the input")
 
-    def separate(self, extra: Any, threads: int, judged: bool) -> base.Separate:
+    def separate(self, extra: Any, threads: int) -> base.Separate:
         """Return how to write the rows of each file apart, in its own form; see ``SeparateFiles.separate``."""
-        parts = {one: one.separate(extra, threads, judged) for one in self.inputs}
+        parts = {one: one.separate(extra, threads) for one in self.inputs}
         firsts = dict(zip(self.inputs, _before(len(one.sources) for one in self.inputs), strict=True))
         owner = [(one, place) for one in self.inputs for place in range(len(one.sources))]
 

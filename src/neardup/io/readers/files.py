@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from neardup.io.readers import base
@@ -60,10 +59,6 @@ class FileDocuments(ABC):
         """Number of chunks of all files; None before a pass over them has ended."""
         return None if None in self._counts else sum(count or 0 for count in self._counts)
 
-    def file_of(self, chunk: int) -> int:
-        """Return the position of the file of a chunk, after a pass over all files."""
-        return int(np.searchsorted(np.cumsum([count or 0 for count in self._counts]), chunk, side="right"))
-
     @abstractmethod
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
@@ -87,7 +82,7 @@ class FileDocuments(ABC):
         """Open the file ``kept_name``; see ``Documents.sink``."""
         return self.open_sink(folder / self.kept_name, None, extra, threads)
 
-    def separate(self, extra: Any, threads: int, judged: bool) -> base.Separate:
+    def separate(self, extra: Any, threads: int) -> base.Separate:
         """Return how to write the rows of each file apart; see ``SeparateFiles.separate``."""
 
         def opened(position: int, path: Path) -> base.Sink | None:

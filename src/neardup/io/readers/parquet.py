@@ -1,8 +1,8 @@
 """Parquet: a chunk is several row groups, or some rows of a row group that is too big to decode at once."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -15,24 +15,19 @@ from neardup.io.readers import base
 from neardup.io.readers.arrow import no_rows_of, row_lengths
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.parquet_pages import (
-    CopiedText,
     FooterGroup,
     ParquetPage,
     StoredColumn,
-    paged,
     pages_of,
     read_footer,
 )
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_formats import extended
-from neardup.io.writers.kept_parquet import PagesSink, ParquetSink, layout_of
+from neardup.io.writers.kept_parquet import ParquetSink, layout_of
 
 # A row group up to this size is decoded in one piece by a worker; a bigger one is streamed.
 BIG_GROUP_BYTES = 64 << 20
-
-# Pages are copied if the values of a file that rows repeat take at most this much more than the file states.
-_REPEATED_BYTES = 64 << 20
 
 # To read one row, the rows before it in its row group are decoded in batches of about this size.
 _SMALL_BATCH_BYTES = 1 << 20
@@ -263,10 +258,8 @@ class ParquetDocuments(TableDocuments):
         self.metadata = self.read_heads(self._read_footer, "a Parquet file", "A whole Parquet file")
         self.settle([None if found is None else found.schema.to_arrow_schema() for found in self.metadata])
 
-    def open_sink(
-        self, path: Path, position: int | None, extra: Any, threads: int, text: CopiedText | None = None
-    ) -> base.Sink:
-        """Open a file laid out like that at a position, None: like the first; pages of a ``text`` are copied."""
+    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> base.Sink:
+        """Open a file laid out like that at a position, None: like the first."""
         more = () if extra is None else extra.names
         if position is None:
             schema, layout = (
@@ -276,74 +269,7 @@ class ParquetDocuments(TableDocuments):
         else:
             schema, layout = self.own_schema(position), layout_of(self.footers[position], more)
         schema = extended(schema, extra)
-        if text is None:
-            return ParquetSink(path, schema, layout, threads)
-        return PagesSink(path, schema, layout, threads, text)
-
-    def copying_sink(self, folder: Path, extra: Any, threads: int) -> base.Sink | None:
-        """Open ``kept.parquet`` so that pages of text whose rows all stay are copied; None if they cannot be."""
-        text = self._copied_text
-        return None if text is None else self.open_sink(folder / self.kept_name, None, extra, threads, text)
-
-    def separate(self, extra: Any, threads: int, judged: bool) -> base.Separate:
-        """Return how to write the row groups of each file apart; if the rows are ``judged``, pages are copied."""
-        text = replace(self._pages, apart=True) if judged and self._pages else None
-        if text is None or not text.is_worthwhile:
-            return super().separate(extra, threads, judged)
-
-        def opened(position: int, path: Path) -> base.Sink | None:
-            return None if position in self.failures else self.open_sink(path, position, extra, threads, text)
-
-        return base.Separate(text.natives, opened)
-
-    @property
-    def _copied_text(self) -> CopiedText | None:
-        """The text as pages, if they can be copied in all files and most of them are plain."""
-        return self._pages if self._pages is not None and self._pages.is_worthwhile else None
-
-    @cached_property
-    def _pages(self) -> CopiedText | None:
-        """The text as pages, if they can be copied in all files."""
-        name, pages = self.text, {}
-        stored_others = len(self.schema) - len(self.partition_names) - 1
-        if name is None or name in self.virtual or name in self.mixed:
-            return None
-        if self.partition_names and not stored_others:  # the partition would have no rows to be repeated for
-            return None
-        for position in self.footers:
-            found = paged(self.sources[position], self.footers[position], self.metadata[position], name)
-            if found is None or not self._is_modest(position):
-                return None
-            pages[position] = found
-        return CopiedText(self, name, pages)
-
-    def _is_modest(self, position: int) -> bool:
-        """Whether the rows of a file need little more memory than the file states, as values may be repeated."""
-        decoded = [
-            (part, part.rows * self._chunk_bytes // part.batch_rows)
-            for part in self._plan(position)
-            if part.batch_rows
-        ]
-        stated = [self.footers[position][group].unpacked for part, _ in decoded for group in part.groups]
-        refused = any(part.refused for part in self._plan(position))
-        return not refused and sum(size for _, size in decoded) <= sum(stated) + _REPEATED_BYTES
-
-    def some_texts(self, wanted: Mapping[int, base.RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
-        """See ``SomeTexts``: only the pages with these rows are decoded.
-
-        None before a pass over all chunks has ended: the file of a chunk is not known yet.
-        """
-        text = None if None in self._counts else self._copied_text
-        return None if text is None else self._some_texts(text, wanted)
-
-    def _some_texts(
-        self, text: CopiedText, wanted: Mapping[int, base.RowNumbers]
-    ) -> Iterator[tuple[int, Callable[[], Any]]]:
-        of_files: dict[int, list[base.RowNumbers]] = {}
-        for chunk in sorted(wanted):
-            of_files.setdefault(self.file_of(chunk), []).append(wanted[chunk])
-        for position, numbers in of_files.items():
-            yield from text.texts(position, np.concatenate(numbers))
+        return ParquetSink(path, schema, layout, threads)
 
     def _read_footer(self, position: int) -> Any:
         with open_parquet(self.sources[position]) as file, self.sources[position].open_raw() as raw:

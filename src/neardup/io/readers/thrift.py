@@ -144,8 +144,8 @@ def _zigzag(data: bytes, at: int) -> tuple[int, int]:
 def struct_bytes(fields: RawFields) -> bytes:
     """Return a struct as bytes.
 
-    >>> struct_bytes({1: int32(2), 3: int64(-1)}).hex()
-    '1504260100'
+    >>> struct_bytes({1: int64(2), 3: int64(-1)}).hex()
+    '1604260100'
     """
     encoded, before = bytearray(), 0
     for number in sorted(fields):
@@ -155,11 +155,6 @@ def struct_bytes(fields: RawFields) -> bytes:
         encoded += stored
         before = number
     return bytes(encoded) + b"\0"
-
-
-def int32(value: int) -> tuple[int, bytes]:
-    """Return a field of 32 bits."""
-    return _INT32, _zigzag_bytes(value)
 
 
 def int64(value: int) -> tuple[int, bytes]:
@@ -175,26 +170,6 @@ def struct(fields: RawFields) -> tuple[int, bytes]:
 def structs(values: Sequence[RawFields]) -> tuple[int, bytes]:
     """Return a field with a list of structs."""
     return _LIST, _head(len(values), _STRUCT) + b"".join(map(struct_bytes, values))
-
-
-def int32s(values: Sequence[int]) -> tuple[int, bytes]:
-    """Return a field with a list of numbers of 32 bits."""
-    return _LIST, _head(len(values), _INT32) + b"".join(map(_zigzag_bytes, values))
-
-
-def binary(value: bytes) -> tuple[int, bytes]:
-    """Return a field with bytes."""
-    return _BINARY, _varint_bytes(len(value)) + value
-
-
-def binaries(values: Sequence[bytes]) -> tuple[int, bytes]:
-    """Return a field with a list of bytes."""
-    return _LIST, _head(len(values), _BINARY) + b"".join(binary(value)[1] for value in values)
-
-
-def truth(value: bool) -> tuple[int, bytes]:
-    """Return a field that is true or false."""
-    return (_TRUE if value else _FALSE), b""
 
 
 def _head(count: int, kind: int) -> bytes:

@@ -21,7 +21,7 @@ from neardup.io.readers import base
 from neardup.io.readers.arrow import cut_by_bytes, row_lengths
 from neardup.io.readers.folders import NULL_PARTITION, format_of_source
 from neardup.io.readers.sources import Source
-from neardup.io.writers.kept_parquet import GROUP_BYTES, PagesSink
+from neardup.io.writers.kept_parquet import GROUP_BYTES
 from neardup.tables import Int64s
 
 Form = Literal["one file", "as the input", "shards", "by value"]
@@ -94,7 +94,6 @@ def opened_kept(
     documents: base.Documents,
     extra: Any,
     threads: int,
-    judged: bool,
     some: range,
 ) -> OpenedKept:
     """Open the sink of a layout in a folder; ``some`` are the values to write. Raises OSError."""
@@ -103,7 +102,7 @@ def opened_kept(
         return ((chunk, chunk.read_native) for chunk in documents.chunks(wanted, None))
 
     if layout.form == "as the input" and isinstance(documents, base.SeparateFiles):
-        separate = documents.separate(extra, threads, judged)
+        separate = documents.separate(extra, threads)
         places = places_of(documents.sources, documents.findings.roots)
         paths = [name_below(place, source.path) for place, source in zip(places, documents.sources, strict=True)]
         apart = SeparateSink(folder / "kept", separate, paths)
@@ -117,12 +116,7 @@ def opened_kept(
     if layout.form == "shards":
         shards = ShardsSink(folder / "kept", one, layout.size)
         return OpenedKept(shards, whole, lambda: _account("shards", shards.names, shards.rows))
-    copying = getattr(documents, "copying_sink", None) if judged else None
-    sink: base.Sink | None = copying(folder, extra, threads) if copying else None
-    if isinstance(sink, PagesSink):
-        return OpenedKept(sink, sink.text.natives, _one_file)
-    sink = documents.sink(folder, extra, threads) if sink is None else sink
-    return OpenedKept(sink, whole, _one_file)
+    return OpenedKept(documents.sink(folder, extra, threads), whole, _one_file)
 
 
 def _one_sized(documents: base.Documents, extra: Any, threads: int, folder: Path) -> base.SizedSink:

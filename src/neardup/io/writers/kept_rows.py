@@ -137,15 +137,15 @@ def write_kept(
     """Write the rows of documents that stay, in the order of the input.
 
     ``rows_of`` chooses among the rows of each chunk, and again in each pass of a layout with many values.
-    ``judged`` are the chunks whose text this process has read; None: all chunks are written, and no text has been
-    read. ``layout`` has the files of the input by default; the other parameters are those of ``open_kept``.
+    ``judged`` are the chunks with rows that may stay; None: all. ``layout`` has the files of the input by default;
+    the other parameters are those of ``open_kept``.
     """
     layout = KeptLayout.of(documents) if layout is None else layout
     others = layout.name == KEPT  # files and records that are no rows stay
     read = kept = 0
     files: dict[str, Any] = {}
     for some in layout.portions:
-        opened = open_kept(folder, documents, extra, threads, judged=judged is not None, layout=layout, some=some)
+        opened = open_kept(folder, documents, extra, threads, layout=layout, some=some)
         with opened as writer:
             for chunk, native in ordered_map(read_native, writer.natives(judged), threads):
                 rows = rows_of(chunk, native)
@@ -191,15 +191,13 @@ def open_kept(
     extra: Any = None,
     threads: int = 0,
     *,
-    judged: bool = False,
     layout: KeptLayout = ONE_FILE,
     some: range = range(0),
 ) -> KeptWriter:
     """Return the writer of the kept documents.
 
     ``extra`` is the schema of the columns added to every row. ``threads`` threads encode (0: one per core).
-    ``judged``: the text of every row has been read, and no file has changed since, so that the text need not be
-    decoded again to be written. The rows come from ``natives``. ``layout``: the files to write, and
+    The rows come from ``natives``. ``layout``: the files to write, and
     ``some`` the values whose rows are written now, where each value has its files.
     """
     if extra is not None:
@@ -210,7 +208,7 @@ def open_kept(
                 folder.stream, "text" if documents.format == "text" else getattr(documents, "text", None)
             )
             return KeptWriter(OpenedKept(sink, partial(stream_natives, documents), dict), documents)
-        asked = (_place(folder, layout), documents, extra, worker_count(threads), judged)
+        asked = (_place(folder, layout), documents, extra, worker_count(threads))
         return KeptWriter(opened_kept(layout, *asked, some), documents)
     except (OSError, pa.ArrowException) as error:
         raise _failed(folder.target / "kept", error) from error
