@@ -38,7 +38,7 @@ import pyarrow.parquet as pq
 MOST = 3_000  # up to this many different documents all pairs are counted; of more, those among as many drawn ones
 # settings whose shingles are not made here, and those whose fates are not derived here
 LEAVING_OUT = "mask", "ignore_numbers", "stop_words", "tokenizer", "ignore_common"
-UNUSUAL = "across", "no_self", "only_contained", "decisions", "regrouped_from", "crowds"
+UNUSUAL = "across", "no_self", "only_contained", "decisions", "regrouped_from", "large_clusters"
 NUMBER = r"(?i)\s*[-+]?(\d[\d_]*)?\.?\d*(e[-+]?\d+)?\s*|.*(inf|nan).*"  # texts that a program may read as numbers
 ERRORS = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError, EOFError, pa.ArrowException
 SETS = "resemblance", "containment", "overlap", "vocabulary", "multiset"  # the measures that are derived here
@@ -50,7 +50,7 @@ CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd", ".lz4":
 # keys of run.json about the process and its options: they say nothing about the documents
 OF_PROCESS = (
     "neardup_version format action settings settings_digest versions unicode choice plan notes reading "
-    "closed hubs reading_against regrouped_from seconds peak_memory_bytes config kept_files"
+    "closed large_buckets reading_against regrouped_from seconds peak_memory_bytes config kept_files"
 )
 PAIR, MEASURED = ("shared", "size_a", "size_b"), ("common", "total_a", "total_b")
 TABLES = "pairs", "groups", "copies", "ranks", "not_judged"
@@ -277,7 +277,7 @@ class Verifier:
             self.measure, self.threshold = self.set["measure"], Fraction(str(self.set["threshold"]))
             self.formula = FORMULAS.get(self.measure, "union")
             self.cleaned = bool(self.run.get("base_text") or any(self.set[name] for name in LEAVING_OUT))
-            self.thinned = bool(self.run["crowds"] or self.run["popular"]["documents"])
+            self.thinned = bool(self.run["large_clusters"] or self.run["popular"]["documents"])
             informed = self.measure[:5] == "chunk" and self.set["matching"] == "information"
             self.words = self.measure + " by information" * informed
 
@@ -656,7 +656,7 @@ class Verifier:
         pair = min(document, head), max(document, head)
         counts = self.pairs.get(pair) or self._measured(*pair)[1] or (0, 0, 0)
         of_old = self.formula == "own" and self.docs[document].new and not self.docs[head].new
-        formula = SIDES[self.set["held"]][0] if of_old else self.formula
+        formula = SIDES[self.set["direction"]][0] if of_old else self.formula
         part, whole = ratio(formula, *(counts if document < head else (counts[0], *counts[:0:-1])))
         return Fraction(part, whole) if any(counts) else None
 
@@ -730,7 +730,7 @@ class Verifier:
             goes = "" if m.kept else "; goes, too: keep is none"
             return f"represents {size - 1} other document{'s' * (size != 2)}{goes}"
         where = f"{self._id(m.head)}{'' if head.new else ' in the reference set'}"
-        side = f" (of {SIDES['new-in-old' if head.new else self.set['held']][1]})" if self.formula == "own" else ""
+        side = f" (of {SIDES['new-in-old' if head.new else self.set['direction']][1]})" * (self.formula == "own")
         cut = Decimal(repr(float(m.similarity or 0))).quantize(Decimal("0.001"), ROUND_DOWN)
         other = m.head if m.exact or m.row == m.first else m.first
         words = self._characters(m.row, other, line.get("reason"))

@@ -173,9 +173,9 @@ def test_a_run_that_finds_pairs_and_removes_nothing_says_why() -> None:
     assert has_parts(said, "3 of 3 documents", "0.8", "stay")
     (copied,) = warned(nd.find([*train, train[0]], against=texts, measure="containment"))
     assert has_parts(copied, "3 of 4 documents", "stay")  # the copy goes
-    assert has_parts(said, "--held new-in-old", "--held old-in-new")
+    assert has_parts(said, "--direction new-in-old", "--direction old-in-new")
     for held in ("old-in-new", "either"):
-        other = nd.find(train, against=texts, measure="containment", held=held)
+        other = nd.find(train, against=texts, measure="containment", direction=held)
         assert (other.run.counts.removed, warned(other)) == (3, [])
         assert set(other.removed["similarity"].to_pylist()) == {1.0}
     assert nd.find(train, against=texts, measure="overlap").run.counts.removed == 3

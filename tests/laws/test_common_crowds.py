@@ -51,7 +51,7 @@ def test_a_crowd_has_the_groups_and_pairs_of_a_full_count(
     full = nd.find(texts, **settings)
     assert quick.groups.equals(full.groups)
     assert quick.pairs.equals(full.pairs)
-    assert quick.run.crowds == full.run.crowds
+    assert quick.run.large_clusters == full.run.large_clusters
     assert quick.run.popular == full.run.popular
 
 

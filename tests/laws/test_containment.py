@@ -155,7 +155,7 @@ def test_the_side_that_has_to_be_held(
     asked = made_sets.criterion(threshold, CONTAINMENT)
     table = made_sets.pair_table(sets, [] if in_hubs else list(overlapping(sets, threshold, old)))
     index = joined(sets, threshold, CONTAINMENT) if in_hubs else None
-    form = Settings.of(threshold=float(threshold), measure="containment", threads=1, held=held)
+    form = Settings.of(threshold=float(threshold), measure="containment", threads=1, direction=held)
     leader = group(
         Pairs.of(table), index, np.array(rank, np.int64), old, made_sets.rules(asked, form)
     ).leader.tolist()
@@ -175,7 +175,7 @@ def test_documents_that_hold_a_test_item_of_real_text(name: str) -> None:
             texts,
             against=items,
             measure="containment",
-            held="old-in-new",
+            direction="old-in-new",
             no_self=True,
             **more,  # type: ignore[arg-type]
         )

@@ -82,14 +82,14 @@ def test_a_crowd_has_the_same_groups_whether_all_its_pairs_are_asked_for_or_not(
     assert needed.groups.equals(every.groups)
     assert pairs_of(needed) <= pairs_of(every)
     assert every.pairs.num_rows == n * (n - 1) // 2  # every two forms are alike
-    members = sum(crowd.members for crowd in needed.run.crowds)
+    members = sum(crowd.members for crowd in needed.run.large_clusters)
     assert needed.pairs.num_rows <= members
     assert members == needed.run.counts.near_copies + needed.run.counts.groups
-    left_out = sum(crowd.pairs_left_out for crowd in needed.run.crowds)
+    left_out = sum(crowd.pairs_left_out for crowd in needed.run.large_clusters)
     assert left_out == every.pairs.num_rows - needed.pairs.num_rows
-    assert every.run.crowds == []
+    assert every.run.large_clusters == []
     heads = set(groups_of(needed))
-    assert {crowd.representative for crowd in needed.run.crowds} <= heads
+    assert {crowd.representative for crowd in needed.run.large_clusters} <= heads
 
 
 @dataclass
@@ -167,7 +167,7 @@ def work_of(texts: list[str], monkeypatch: pytest.MonkeyPatch, **settings: Any) 
     """Return how often the kernels compared sets (COMPARISONS) and looked at the sizes of two (may_pair)."""
     with counted(monkeypatch) as calls:
         found = nd.find(texts, threads=1, method="lsh", **settings)
-    assert found.run.hubs.buckets > 0
+    assert found.run.large_buckets.buckets > 0
     assert calls["lead"] == 1
     return calls
 
@@ -263,7 +263,7 @@ def test_boilerplate_over_thousands_of_unlike_texts(common: int, own: int) -> No
     outcome, exact = run_stages(inputs, Meter(Silent()), wanted=(Outcome, ExactJoin))
     found, hubs = outcome.found, exact.index
     assert found.pairs.num_rows == found.groups.num_rows == 0
-    assert found.run.hubs.largest > n // 10
+    assert found.run.large_buckets.largest > n // 10
     # what the buckets of at most HUB members can propose: fewer than HUB / 2 pairs a document and band
     bands = len(outcome.run.search.plan.bands)
     assert found.run.counts.verified <= n * bands * HUB // 2
@@ -376,7 +376,7 @@ def check_against_brute_force(
         assert (row["shared"], row["size_a"], row["size_b"]) == (len(a & b), len(a), len(b))
     if pairs == "all":
         assert pairs_of(found) == true.keys()
-        assert found.run.crowds == []
+        assert found.run.large_clusters == []
         return
     reported, run_file = pairs_of(found), found.run
     for head, members in groups_of(found).items():
@@ -385,6 +385,6 @@ def check_against_brute_force(
             with_head &= true.keys()
         assert with_head <= reported
     left_out = len(true) - len(reported)
-    assert (left_out > 0) <= bool(run_file.crowds or run_file.popular.documents)
+    assert (left_out > 0) <= bool(run_file.large_clusters or run_file.popular.documents)
     assert left_out >= run_file.popular.pairs_left_out_at_least
     assert left_out >= 0

@@ -81,7 +81,7 @@ CROWDS = {
 def test_the_pairs_of_a_crowd_are_those_of_brute_force(crowd: str, threshold: str) -> None:
     texts, length = CROWDS[crowd]
     found = find(texts, length=length, threshold=float(threshold), pairs="all")
-    assert found.run.hubs.largest == len(texts)
+    assert found.run.large_buckets.largest == len(texts)
     assert pairs_of(found) == all_pairs(crowd, Fraction(threshold))
 
 
@@ -98,7 +98,7 @@ def test_thousands_of_parts_of_a_page_below_the_threshold() -> None:
     find(texts[:150])
     start = process_time()
     found = find(texts)
-    assert found.run.hubs.largest == PARTS
+    assert found.run.large_buckets.largest == PARTS
     assert found.pairs.num_rows == 0
     # a limit that grows as the pairs do, so that counting all with all passes it at either size
     assert process_time() - start < 25 * (PARTS / 4000) ** 2
@@ -110,6 +110,6 @@ def test_fifty_thousand_texts_of_six_words_below_the_threshold() -> None:
     find(texts[:150], length=1)
     start = process_time()
     found = find(texts, length=1)
-    assert found.run.hubs.largest == 50_000
+    assert found.run.large_buckets.largest == 50_000
     assert pairs_of(found) == {(k, k + 1) for k in range(0, 50_000, 2)}
     assert process_time() - start < 15

@@ -161,7 +161,7 @@ AGAINST = (
     (0, ("--threshold", "0.4")),
     (0, ("--groups", "components", "--threshold", "0.5")),
     (0, ("--groups", "complete", "--threshold", "0.4")),
-    *((0, ("--measure", "containment", "--held", side)) for side in ("new-in-old", "old-in-new", "either")),
+    *((0, ("--measure", "containment", "--direction", side)) for side in ("new-in-old", "old-in-new", "either")),
     (0, ("--measure", "overlap")),
     (0, ("--empty", "one")),
     (0, ("--within", "lang")),

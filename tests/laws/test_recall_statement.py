@@ -189,8 +189,8 @@ def test_pairs_of_hub_documents_have_no_missed_companions() -> None:
     true = nd.find(texts, method="exact", **settings).pairs.num_rows
     found = nd.find(texts, method="lsh", **settings)
     missed = found.run.recall.missed
-    print(found.run.recall, found.run.hubs, true)
-    assert found.run.hubs.documents > 240
+    print(found.run.recall, found.run.large_buckets, true)
+    assert found.run.large_buckets.documents > 240
     assert missed.low <= true - found.pairs.num_rows <= missed.high
     # the number missed without the join, and the number estimated if hub pairs counted as the others
     counts = [found.pairs[name].to_numpy() for name in ("shared", "size_a", "size_b")]

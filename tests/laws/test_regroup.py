@@ -61,7 +61,7 @@ def assert_same(stored: nd.Found, fresh: nd.Found) -> None:
     without = [name for name in fresh.groups.column_names if name not in COLUMNS]
     assert stored.groups.select(without).equals(fresh.groups.select(without))
     assert_same_loss(stored, fresh)
-    for name in ("bytes", "settings", "settings_digest", "recall", "chaining", "crowds"):
+    for name in ("bytes", "settings", "settings_digest", "recall", "chaining", "large_clusters"):
         assert getattr(stored.run, name) == getattr(fresh.run, name), name
     said = [text for text in stored.run.warnings if not text.startswith("the text lost is unknown")]
     # a stored result does not know the files of its documents
@@ -226,10 +226,10 @@ def test_of_a_crowd_only_proven_pairs_are_left_and_a_warning(how: str) -> None:
     writer = Writer(seed=41)
     page = writer.text(100)
     found = nd.find([f"{page} {writer.text(k % 12)}" for k in range(1300)], recall=CERTAIN, groups=how)
-    assert found.run.crowds
+    assert found.run.large_clusters
     stored = found.at(0.85)
     (said,) = [text for text in stored.run.warnings if "--pairs all" in text]
-    assert has_parts(said, "left out", "1 crowd of 1,")
+    assert has_parts(said, "left out", "1 large cluster of 1,")
     ends = set(zip(stored.pairs["id_a"].to_pylist(), stored.pairs["id_b"].to_pylist(), strict=True))
     first = {row["id"]: row["copy_of"] for row in stored.copies.to_pylist()}
     gone = stored.removed.to_pylist()

@@ -121,7 +121,7 @@ def test_with_hubs_their_pairs_are_found_at_any_distance(
     true, hubs, distances = at_threshold(name, 0.4), hub_ids(found), apart(name, 64, "char:4")
     joined = {pair for pair in true if set(pair) <= hubs}
     assert pairs_of(found.found) == closed(within(true, distances, 8) | joined, true)
-    told, more = found.found.run.hubs, found.found.run.closed.joined
+    told, more = found.found.run.large_buckets, found.found.run.closed.joined
     assert (told.documents + more, told.buckets > 0) == (len(hubs), len(hubs) > 0)
     # whoever is a hub document by its fingerprint is near another one
     near = (distances <= 8).sum(axis=1)
@@ -151,7 +151,7 @@ def test_a_crowd_is_joined_exactly() -> None:
     near = within(every, np.bitwise_count(prints[:, None] ^ prints[None, :]), 6)
     joined = {pair for pair in every if set(pair) <= hubs}
     assert pairs_of(found.found) == near | joined > near
-    assert found.found.run.hubs.documents == len(hubs) > 250
+    assert found.found.run.large_buckets.documents == len(hubs) > 250
 
 
 @pytest.mark.part(5)
@@ -263,7 +263,7 @@ def test_a_stricter_threshold_from_the_stored_pairs(name: str, how: str) -> None
     assert pairs_of(made) <= at_threshold(name, 0.8).keys()
     for table in () if more else ("pairs", "groups", "copies", "ranks", "removed"):
         assert _stored(getattr(made, table)).equals(_stored(getattr(high, table))), table
-    for key in ("recall", "plan", "settings", "settings_digest", "choice", "hubs"):
+    for key in ("recall", "plan", "settings", "settings_digest", "choice", "large_buckets"):
         assert getattr(made.run, key) == getattr(high.run, key), key
     unknown = [text for text in made.run.warnings if text.startswith("the text lost is unknown")]
     assert made.run.warnings == [*high.run.warnings, *unknown]

@@ -26,7 +26,7 @@ NEW: list[dict[str, Any]] = [
     {"id": "same", "text": " ".join(FIRST), "site": "b"},
     {"id": "like", "text": " ".join([*FIRST, "more"]), "site": None},
 ]
-HELD = ["--measure", "containment", "--held"]
+HELD = ["--measure", "containment", "--direction"]
 
 
 def kept(out: Path) -> list[str]:
@@ -51,7 +51,7 @@ def test_the_documents_that_stay(run: Run, tmp_path: Path, options: list[str], l
     assert kept(tmp_path / "out") == left
     assert run("fingerprint", old, "-o", tmp_path / "fp").status == 0
     again = run("dedup", new, "--against", tmp_path / "fp", "-o", tmp_path / "again", *options)
-    if "--held" not in options and "--measure" not in options:
+    if "--direction" not in options and "--measure" not in options:
         assert again.status == 0, again.err
         assert kept(tmp_path / "again") == left
     # the stored result can be questioned like any other
@@ -59,10 +59,10 @@ def test_the_documents_that_stay(run: Run, tmp_path: Path, options: list[str], l
 
 
 def test_reasons_say_which_side_is_held() -> None:
-    found = nd.find(NEW, against=OLD, measure="containment", held="either", no_self=True)
+    found = nd.find(NEW, against=OLD, measure="containment", direction="either", no_self=True)
     reasons = {row["id"]: row["reason"] for row in found.removed.to_pylist()}
     assert "of the smaller one" in reasons["holds"]
-    found = nd.find(NEW, against=OLD, measure="containment", held="old-in-new", no_self=True)
+    found = nd.find(NEW, against=OLD, measure="containment", direction="old-in-new", no_self=True)
     reasons = {row["id"]: row["reason"] for row in found.removed.to_pylist()}
     assert "of that document" in reasons["holds"]
     found = nd.find(NEW, against=OLD, measure="containment", no_self=True)
@@ -70,14 +70,15 @@ def test_reasons_say_which_side_is_held() -> None:
     assert "of this document" in reasons["excerpt"]
 
 
-@pytest.mark.parametrize("settings", [{"no_self": True}, {"held": "either", "measure": "containment"}])
+@pytest.mark.parametrize("settings", [{"no_self": True}, {"direction": "either", "measure": "containment"}])
 def test_settings_that_need_a_reference_set(settings: dict[str, Any]) -> None:
     with pytest.raises(SettingError, match="a reference set"):
         nd.find(["a text"], **settings)
 
 
 def test_settings_that_contradict_each_other() -> None:
-    for settings in ({"held": "either"}, {"no_self": True, "across": "site"}, {"no_self": True, "empty": "one"}):
+    no_self = {"no_self": True}
+    for settings in ({"direction": "either"}, {**no_self, "across": "site"}, {**no_self, "empty": "one"}):
         with pytest.raises(SettingError):
             nd.find(NEW, against=OLD, **settings)  # type: ignore[arg-type]
 
@@ -105,7 +106,7 @@ def test_too_much_of_one_file_stops_the_run_before_anything_is_written(run: Run,
 
 
 def test_too_much_of_one_source_stops_python_too() -> None:
-    asked: dict[str, Any] = {"against": OLD, "measure": "containment", "held": "either", "no_self": True}
+    asked: dict[str, Any] = {"against": OLD, "measure": "containment", "direction": "either", "no_self": True}
     sources: dict[str, Any] = {"count": True, "sources": "site"}
     with pytest.raises(OutputError, match=r"2 of 2 documents of a.* \(most_removed\)"):
         nd.dedup(NEW, most_removed=0.6, **asked, **sources)

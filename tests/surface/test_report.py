@@ -46,7 +46,7 @@ ENTRIES: dict[str, Any] = {
     "bytes": {"text": 2_000_000, "removed_text": 3000},
     "recall": {"planned": 0.9918, "statement": "planned to find 99.1 % of the pairs at .8"},
     "audit": None,
-    "crowds": [],
+    "large_clusters": [],
     "chaining": {"groups": 0, "weakest": None},
     "warnings": [],
     "regrouped_from": None,
@@ -210,7 +210,7 @@ def test_summary_of_grouping_speaks_of_no_removal() -> None:
 
 
 def test_summary_of_a_result_from_stored_scores_removed_nothing() -> None:
-    stored = {"threshold": 0.8, "crowds": 0, "crowd_members": 0, "popular": 0}
+    stored = {"threshold": 0.8, "large_clusters": 0, "cluster_members": 0, "popular": 0}
     said = dict(summary(account(regrouped_from=stored)))
     assert "to remove" in said
     assert "removed" not in said
@@ -229,10 +229,10 @@ def test_summary_tells_what_is_unusual() -> None:
     assert ("note", "guessed") in summary(account(notes=["guessed"]))
     weakest = {"group": "a", "id_a": "b", "id_b": "c", "similarity": 0.41999}
     crowds = [{"representative": "a", "members": 3000, "pairs_left_out": 4_495_501}]
-    said = dict(summary(account(crowds=crowds, chaining={"groups": 1, "weakest": weakest})))
+    said = dict(summary(account(large_clusters=crowds, chaining={"groups": 1, "weakest": weakest})))
     assert has_parts(said["chaining"], "1 group", "chain of pairs", "b and c at 0.419")
-    assert "up to 4,495,501 pairs are not (--pairs all" in said["crowds"]
-    assert said["crowds"].startswith("1 group of more than 1,000 documents, 3,000 in all")
+    assert "up to 4,495,501 pairs are not (--pairs all" in said["clusters"]
+    assert said["clusters"].startswith("1 group of more than 1,000 documents, 3,000 in all")
 
 
 AUDIT = {

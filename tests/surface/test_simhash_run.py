@@ -94,7 +94,7 @@ def ids_in_found(found: nd.Found) -> set[tuple[str, str]]:
 def test_keys_of_such_a_run_are_documented(run: Run, sample: Path) -> None:
     told = json.loads(run("group", sample, "--dry-run", "--json", "--sketch", "simhash").out)
     page = (DOCS / "reference" / "files.md").read_text(encoding="utf-8").partition("## run.json")[2]
-    keys = [*told["recall"], *told["hubs"], *told["choice"], *told["plan"], told["choice"]["method"]]
+    keys = [*told["recall"], *told["large_buckets"], *told["choice"], *told["plan"], told["choice"]["method"]]
     assert not [key for key in keys if f"`{key}`" not in page]
 
 

@@ -254,7 +254,7 @@ def test_group_from_writes_the_tables_of_a_run_at_that_threshold(
     for key in ("counts", "bytes", "settings", "settings_digest", "warnings"):
         assert run_of(strict)[key] == run_of(fresh)[key], key
     assert [row["id"] for row in rows(strict, "groups")] == ["c", "a"]
-    stored = {"threshold": 0.6, "crowds": 0, "crowd_members": 0, "popular": 0}
+    stored = {"threshold": 0.6, "large_clusters": 0, "cluster_members": 0, "popular": 0}
     assert run_of(strict)["regrouped_from"] == stored
     assert run_of(fresh)["regrouped_from"] is None
 

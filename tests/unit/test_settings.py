@@ -57,7 +57,7 @@ ALLOWED: dict[str, list[Any]] = {
         *("order:split=test", "order:a=b,c,d", ["max:date", "longest"], ["order:a=b", "min:x", "last"]),
     ],
     "only_contained": [0, 0.0, 0.9, 1, "90%"],
-    "held": ["new-in-old", "old-in-new", "either"],
+    "direction": ["new-in-old", "old-in-new", "either"],
     "lose": [0, 0.0, 0.02, 1, "2%", "0"],
     "most_removed": [0, 0.5, 1, "50%"],
     "empty": ["keep", "drop", "one"],
@@ -103,7 +103,7 @@ REFUSED: dict[str, list[Any]] = {
         *(["first", "longest"], ["last", "max:a"], ["none", "longest"], ["max:a", "max:a"]),
     ],
     "only_contained": [-0.1, 1.1, float("nan"), "110%", True],
-    "held": ["old", "", 1, None],
+    "direction": ["old", "", 1, None],
     "lose": [-0.1, 1.1, 1e-7, float("nan"), "101%", True],
     "most_removed": [-0.1, 1.1, 1e-7, float("nan"), "101%", True],
     "empty": ["none", "", 1],
@@ -121,7 +121,7 @@ REFUSED: dict[str, list[Any]] = {
 WITH: dict[str, dict[str, Any]] = {
     **{name: {"sketch": "simhash"} for name in ("bits", "features", "distance")},
     "sources": {"count": True},
-    "held": {"measure": "containment"},
+    "direction": {"measure": "containment"},
 }
 """What else must be set for a setting to mean anything."""
 
@@ -293,7 +293,7 @@ def test_none_asks_for_whole_families() -> None:
         ({"across": "split", "empty": "one"}, "empty is 'one' and across is 'split'"),
         ({"across": "a", "within": ["b", "a"]}, "across and within both name 'a'"),
         ({"sources": "site"}, "sources is 'site' without count"),
-        ({"held": "either"}, "held is 'either' and measure is 'resemblance'"),
+        ({"direction": "either"}, "direction is 'either' and measure is 'resemblance'"),
         ({"no_self": True, "across": "split"}, "no_self is given and across is 'split'"),
         ({"no_self": True, "empty": "one"}, "no_self is given and empty is 'one'"),
     ],

@@ -40,7 +40,7 @@ class SettingKeywords(TypedDict, total=False):
     no_self: bool
     keep: str | Sequence[str]
     only_contained: float | str
-    held: str
+    direction: str
     lose: float | str
     most_removed: float | str
     empty: str

@@ -294,8 +294,8 @@ class GroupSettings:
     pairs: str = rules.setting(
         "needed",
         rules.one_of("needed", "all"),
-        "needed: for a crowd (more than 1,000 alike documents) only the pairs with the representative; all: every "
-        "pair.",
+        "needed: for a large cluster (more than 1,000 alike documents) only the pairs with the representative; "
+        "all: every pair.",
         panel=rules.OUTPUT,
     )
     kinds: bool = rules.setting(
@@ -359,8 +359,7 @@ class Keep:
         ),
         "Which document of a group is kept and represents it. Given several times: the next policy decides ties, "
         "and at last the input order. order: the listed values of a column come first, in this order. none: all "
-        "documents of a family go, exact copies included, as for decontamination; families are the groups by "
-        "components.",
+        "documents of a connected component go, exact copies included, as for decontamination.",
         many=True,
         metavar="POLICY",
     )
@@ -374,7 +373,7 @@ class Keep:
         ),
         "Remove a near copy only if the kept document contains at least this share of its shingles; 0: off.",
     )
-    held: str = rules.setting(
+    direction: str = rules.setting(
         "new-in-old",
         rules.one_of("new-in-old", "old-in-new", "either"),
         "With measure containment and a reference set: which side has to be held in the other for a new document "

@@ -238,10 +238,10 @@ def _of_reference(chosen: Settings) -> Iterator[_Contradiction]:
     )
     yield relations.no_self and keep.empty == "one", "no_self is given and empty is 'one'", *_EMPTY_APART
     yield (
-        keep.held != "new-in-old" and not MEASURES[measure].directed,
-        f"held is {keep.held!r} and measure is {measure!r}",
-        "held with measure containment, which has a direction",
-        "Choose measure containment, or leave out held",
+        keep.direction != "new-in-old" and not MEASURES[measure].directed,
+        f"direction is {keep.direction!r} and measure is {measure!r}",
+        "direction with measure containment, which has one",
+        "Choose measure containment, or leave out direction",
     )
 
 

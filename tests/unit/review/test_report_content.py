@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 import neardup as nd
-from neardup.deduplication.run.account import CrowdAccount
+from neardup.deduplication.run.account import LargeCluster
 from neardup.deduplication.run.findings import Found
 from neardup.deduplication.run.records import with_account
 from neardup.display import similarity
@@ -269,7 +269,7 @@ def test_lists_that_are_too_long_are_refused(found: Found, pairs: int, groups: i
 
 def test_missed_pairs_and_crowds_are_listed(found: Found) -> None:
     assert found.missed is not None
-    crowded = with_account(found, crowds=[CrowdAccount("<b>", 1200, 700)])
+    crowded = with_account(found, large_clusters=[LargeCluster("<b>", 1200, 700)])
     missing = replace(crowded, missed=found.pairs.slice(3, 2))
     read = require_plain(report_page(missing))
     assert "missed by the run" in read.text.lower()

@@ -36,7 +36,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "within": {"within": "lang"},
     "across": {"across": "set"},
     "no_self": {"no_self": True},
-    "held": {"measure": "containment", "held": "either"},
+    "direction": {"measure": "containment", "direction": "either"},
     "most_removed": {"most_removed": 0.5},
     "ignore_common": {"ignore_common": 0.1},
     "count": {"count": True},

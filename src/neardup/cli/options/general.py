@@ -204,10 +204,20 @@ RARE = frozenset(
     {
         *("encoding", "delimiter", "pages", "text_suffix", "query", "against_text", "against_id"),
         *("unit", "tokenizer", "mask", "ignore_numbers", "stop_words", "matching", "copies", "across", "no_self"),
-        *("ignore", "by", "sketch", "audit", "only_contained", "held", "lose", "most_removed", "empty", "count"),
-        *("sources", "decisions", "key", "new_key", "update", "pairs", "kinds", "shard_size", "write_table"),
-        *("revisits", "annotate", "store_texts", "verbose", "engine", "master", "problems", "scale", "floor"),
-        *("slots", "wait", "no_config", "config"),
+        *("ignore", "by", "sketch", "audit", "only_contained", "direction", "lose", "most_removed", "empty"),
+        *("count", "sources", "decisions", "key", "new_key", "update", "pairs", "kinds", "shard_size"),
+        *(
+            "write_table",
+            "revisits",
+            "annotate",
+            "store_texts",
+            "verbose",
+            "engine",
+            "master",
+            "problems",
+            "scale",
+        ),
+        *("scale", "floor", "slots", "wait", "no_config", "config"),
     }
 )
 """The options that few need, by name."""

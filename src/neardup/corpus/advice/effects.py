@@ -67,7 +67,7 @@ def at(result: Found, threshold: float, sample: SampledTexts, settings: Settings
 
 def left_out(result: Found) -> int:
     """Return the approximate number of pairs that ``result`` lacks: those within crowds."""
-    crowds: int = sum(crowd.pairs_left_out for crowd in result.run.crowds)
+    crowds: int = sum(crowd.pairs_left_out for crowd in result.run.large_clusters)
     return crowds + int(result.run.popular.pairs_left_out_at_least)
 
 

@@ -117,7 +117,7 @@ def decisions_of(
 
     ``pairs`` holds the counts of documents and those of their representatives. The similarity of a member to its
     representative is by the measure, seen from the member; to a document of the reference set it is seen from the
-    side that ``held`` says.
+    side that ``direction`` says.
     """
     members = np.bincount(heads.rows, minlength=len(rows))
     in_group = members[heads.rows] > 1

@@ -140,7 +140,7 @@ class GroupRules:
     @classmethod
     def of(cls, search: SearchSettings, keep: Keep, grouping: GroupSettings, work: Work) -> "GroupRules":
         """Return the rules of these settings."""
-        return cls(criterion_of(search), formula_of_old(search, keep.held), grouping, work.threads)
+        return cls(criterion_of(search), formula_of_old(search, keep.direction), grouping, work.threads)
 
 
 def group(

@@ -102,7 +102,7 @@ class Closed:
     """The outcome of closing the pairs of a search.
 
     ``pairs`` (VERIFIED) are all known pairs, and ``hub`` (int64, ascending) the documents to join exactly. The
-    ``families`` counted have at least three documents each, or a hub document; ``documents`` is their total.
+    ``components`` counted have at least three documents each, or a hub document; ``documents`` is their total.
     ``compared`` pairs within families were compared, and ``found`` of them met the criterion. ``joined`` documents
     were added to the hub documents; ``left_out`` documents were not, because the join would need more memory than
     the settings allow.
@@ -110,7 +110,7 @@ class Closed:
 
     pairs: Pairs
     hub: Int64s
-    families: int
+    components: int
     documents: int
     compared: int
     found: int
@@ -119,7 +119,7 @@ class Closed:
 
     def as_dict(self) -> dict[str, int]:
         """The counts as ``run.json`` stores them."""
-        names = ("families", "documents", "compared", "found", "joined", "left_out")
+        names = ("components", "documents", "compared", "found", "joined", "left_out")
         return {name: int(getattr(self, name)) for name in names}
 
 
@@ -173,7 +173,7 @@ def close(
     return Closed(
         pairs=pairs.union(room, more),
         hub=hub,
-        families=int((large | small).sum()),
+        components=int((large | small).sum()),
         documents=int(sizes[large | small].sum()),
         compared=compared,
         found=len(more),

@@ -208,8 +208,8 @@ class Recall(_Record):
     """the probability that the bands find a pair at the threshold; with `--sketch simhash` the probability that it
     is within the distance if `features` are the shingles that are counted, otherwise null"""
     predicted: Interval | None
-    """the share of all true pairs that are in `pairs.parquet`, apart from those that `crowds` and `popular` leave
-    out: `estimated`, with a 95 % interval `low` to `high`"""
+    """the share of all true pairs that are in `pairs.parquet`, apart from those that `large_clusters` and
+    `popular` leave out: `estimated`, with a 95 % interval `low` to `high`"""
     missed: Interval | None
     """the number of pairs missed: `estimated`, with a 95 % interval of whole numbers `low` to `high`"""
     at_least: bool
@@ -266,7 +266,7 @@ class AuditAccount(ShareFound):
     `recall` among these pairs with its Wilson interval"""
 
 
-class Hubs(_Record):
+class LargeBuckets(_Record):
     """Large buckets, joined exactly; by SimHash, fingerprints that more than 100 documents have or are near to."""
 
     buckets: Count
@@ -277,10 +277,10 @@ class Hubs(_Record):
     """the largest; with `--sketch simhash` the largest number of documents with one fingerprint"""
 
 
-class ClosedFamilies(_Record):
-    """The effect of chains of pairs. One round is enough: comparing within families never joins two families."""
+class ClosedComponents(_Record):
+    """The effect of chains of pairs. One round is enough: comparing within components never joins two."""
 
-    families: Count
+    components: Count
     """[connected components](../explanation/measures.md#connected-components-are-closed) of three documents or
     more, or with a document of a large bucket"""
     documents: Count
@@ -295,7 +295,7 @@ class ClosedFamilies(_Record):
     """documents left out, because their join would take more than `--memory`"""
 
 
-class CrowdAccount(_Record):
+class LargeCluster(_Record):
     """A group of more than 1,000 documents."""
 
     representative: Id
@@ -406,9 +406,9 @@ class Regrouped(_Record):
 
     threshold: Share
     """its threshold"""
-    crowds: Count
+    large_clusters: Count
     """its large clusters"""
-    crowd_members: Count
+    cluster_members: Count
     """documents in these"""
     popular: Count
     """documents that were `popular`"""
@@ -568,18 +568,18 @@ class RunAccount(_Record, kw_only=True):
     audit: AuditAccount | None
     """null, or the result of `--audit`; [Measures](../explanation/measures.md#audit-the-missed-pairs) explains how
     pairs are counted and weighted"""
-    hubs: Hubs
+    large_buckets: LargeBuckets
     """large buckets, joined exactly; with `--sketch simhash` fingerprints that more than 100 documents have or are
     near to, and those near them"""
     decisions: DecisionsAccount | None
     """null, or with `--decisions` and after `neardup apply` the decisions of the review"""
-    closed: ClosedFamilies | None
+    closed: ClosedComponents | None
     """the effect of chains of pairs; null where pairs are joined exactly. One round is enough, because comparing
-    within families never joins two families"""
+    within connected components never joins two"""
     removed_by: RemovedBy | None
     """documents removed, by file and by source: at most 1,000 of each, those with most documents first; null in
     results derived from stored ones"""
-    crowds: list[CrowdAccount]
+    large_clusters: list[LargeCluster]
     """groups of more than 1,000 documents: `representative`, `members`. Only the pairs of members with the
     representative are in `pairs.parquet`; at most `pairs_left_out` others are not (all other pairs of members, if
     all are alike). `--pairs all` lists every pair"""
@@ -591,8 +591,8 @@ class RunAccount(_Record, kw_only=True):
     """sentences: matters to check"""
     regrouped_from: Regrouped | None
     """null, or for a result made from stored pairs, about the search that found them. In this case `counts`,
-    `bytes`, `lost`, `recall`, `chaining` and the settings are those of the stricter threshold, `crowds` and
-    `popular` are empty, `audit` is null, and the rest describes the search"""
+    `bytes`, `lost`, `recall`, `chaining` and the settings are those of the stricter threshold, `large_clusters`
+    and `popular` are empty, `audit` is null, and the rest describes the search"""
     notes: list[str]
     """sentences: guesses made"""
     reading: FilesRead

@@ -57,7 +57,7 @@ def require_reference(keep: Keep, relations: Relations, against: Reference | Non
     """Raise SettingError for settings that only a run with a reference set can follow, if there is none."""
     if against is not None:
         return
-    given = ["no_self"] * relations.no_self + ["held"] * (keep.held != Keep().held)
+    given = ["no_self"] * relations.no_self + ["direction"] * (keep.direction != Keep().direction)
     if given:
         raise SettingError(
             f"{' and '.join(given)} given without a reference set",

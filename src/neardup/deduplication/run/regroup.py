@@ -275,7 +275,7 @@ def _far_pairs(result: ResultRecord, rows: JudgedRows, stored: ResultPairs, was:
         sizes[column(pairs, end)] = column(pairs, f"size_{end}")
     by_formula = (
         shared_by(similarity[far], sizes[own], sizes[head], formula)
-        for formula in (MEASURES[was.search.measure].formula, formula_of_old(was.search, was.keep.held))
+        for formula in (MEASURES[was.search.measure].formula, formula_of_old(was.search, was.keep.direction))
     )
     shared = np.where(rows.unique[head] < rows.first_new, *reversed(list(by_formula)))
     a, b = np.minimum(own, head), np.maximum(own, head)
@@ -296,8 +296,8 @@ def _account(
     gone = int(pc.sum(pc.invert(result.not_judged["kept"])).as_py() or 0)
     source = run.regrouped_from or Regrouped(
         threshold=was.threshold,
-        crowds=len(run.crowds),
-        crowd_members=sum(crowd.members for crowd in run.crowds),
+        large_clusters=len(run.large_clusters),
+        cluster_members=sum(crowd.members for crowd in run.large_clusters),
         popular=run.popular.documents,
     )
     of_groups = groups_account(judged, *by, run.counts.different)
@@ -306,7 +306,7 @@ def _account(
     counts = decided(rows, decisions, run.counts.read, gone)
     return structs.replace(
         run,
-        crowds=of_groups.crowds,
+        large_clusters=of_groups.crowds,
         popular=of_groups.popular,
         chaining=of_groups.chaining,
         by=None,
@@ -352,9 +352,9 @@ def _recall(run: RunAccount, pairs: Pairs, now: Settings) -> Recall:
 
 def _left_out(source: Regrouped) -> list[str]:
     """Warn that only some pairs of crowds were written."""
-    if not source.crowds and not source.popular:
+    if not source.large_clusters and not source.popular:
         return []
-    crowds = f"{counted(source.crowds, 'crowd')} of {counted(source.crowd_members, 'document')}"
+    crowds = f"{counted(source.large_clusters, 'large cluster')} of {counted(source.cluster_members, 'document')}"
     return [
         f"the stored result left out pairs within {crowds}, and pairs of {counted(source.popular, 'document')} "
         "elsewhere with too many partners: groups there may be split further than a run on the documents would "

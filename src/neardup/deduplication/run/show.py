@@ -239,12 +239,12 @@ def _unusual(run: RunAccount) -> Iterator[Line]:
 
 def _unlisted(run: RunAccount) -> Iterator[Line]:
     """Which pairs of crowds and of documents with many partners are listed, and how many are not."""
-    crowds, popular = run.crowds, run.popular
+    crowds, popular = run.large_clusters, run.popular
     if crowds:
         left_out = sum(crowd.pairs_left_out for crowd in crowds)
         members = sum(crowd.members for crowd in crowds)
         yield (
-            "crowds",
+            "clusters",
             f"{counted(len(crowds), 'group')} of more than 1,000 documents, {number(members)} in all: of their "
             f"pairs only those with a representative are listed, up to {counted(left_out, 'pair')} are not "
             "(--pairs all lists every pair)",

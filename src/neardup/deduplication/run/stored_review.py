@@ -160,7 +160,7 @@ def after_review(result: Result, given: ReviewedResult) -> Result:
     )
     counted_copies = represented(decisions, rows) if settings.keep.count else None
     differences = differences_in(result, rows, decisions)
-    groups = group_table(decisions, rows, differences, settings.search, settings.keep.held, counted_copies)
+    groups = group_table(decisions, rows, differences, settings.search, settings.keep.direction, counted_copies)
     groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
     groups = with_decided(groups, decided, decisions, settings.search.in_words)
     groups = with_sides(groups, result.run)

@@ -133,7 +133,7 @@ class ReportContent:
             self.run.chaining.groups,
         )
         self.losses, self.problems = lists.losses(result), lists.problems(result)
-        self.not_judged, self.crowds = lists.not_judged(result), lists.crowds(result)
+        self.not_judged, self.large_clusters = lists.not_judged(result), lists.large_clusters(result)
         self.files = lists.files_read(result)
         chosen = choose([*self._candidates()], pairs)
         self.pairs: list[ShownPair] = list(side_by_side(result, chosen, self._reading))

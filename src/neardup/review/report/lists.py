@@ -230,13 +230,13 @@ def not_judged(result: Found) -> Some:
     return Some(rows, result.not_judged.num_rows)
 
 
-def crowds(result: Found) -> Some:
-    """Return the crowds: the representative, the number of members, and of pairs that were not written."""
-    all_crowds = result.run.crowds
+def large_clusters(result: Found) -> Some:
+    """Return the large clusters: the representative, the number of members, and of pairs that were not written."""
+    clusters = result.run.large_clusters
     rows = [
-        (str(one.representative), number(one.members), number(one.pairs_left_out)) for one in all_crowds[:LISTED]
+        (str(one.representative), number(one.members), number(one.pairs_left_out)) for one in clusters[:LISTED]
     ]
-    return Some(rows, len(all_crowds))
+    return Some(rows, len(clusters))
 
 
 def below_threshold(result: Found, groups: GroupFigures) -> Iterator[tuple[Id, Id, float]]:

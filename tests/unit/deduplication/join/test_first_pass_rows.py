@@ -130,7 +130,7 @@ def test_components_of_an_exact_run_read_the_texts_once(reads: list[str]) -> Non
 
 def test_pairs_are_verified_and_closed_on_sets_that_are_read_once(reads: list[str]) -> None:
     found = nd.find(made_texts(), method="lsh", threshold=0.6)
-    assert found.run.closed.families == 1
+    assert found.run.closed.components == 1
     assert reads == ["shingles"]
 
 

@@ -67,7 +67,7 @@ def test_partners_of_partners_are_compared() -> None:
     """A chain 0 – 2 – 4 – 1 – 3 was proposed: all of the five are compared, those 3 steps apart are pairs."""
     got = closed(slid(5), [(0, 2), (2, 4), (1, 4), (1, 3)])
     assert pairs_of(got.pairs.table()) == [(a, b) for a, b in combinations(range(5), 2) if b - a <= 3]
-    assert (got.families, got.documents, got.compared, got.found) == (1, 5, 6, 5)
+    assert (got.components, got.documents, got.compared, got.found) == (1, 5, 6, 5)
     assert (got.joined, got.left_out, got.hub.tolist()) == (0, 0, [])
 
 
@@ -80,7 +80,7 @@ def test_no_pair_is_compared_twice() -> None:
 def test_families_of_two_and_strangers_cost_nothing() -> None:
     got = closed([*slid(2), *({1000 * k + i for i in range(9)} for k in range(1, 5))], [(0, 1), (2, 3), (1, 5)])
     assert pairs_of(got.pairs.table()) == [(0, 1)]
-    assert (got.families, got.documents, got.compared) == (0, 0, 0)
+    assert (got.components, got.documents, got.compared) == (0, 0, 0)
     assert len(closed(slid(2), []).pairs) == 0
 
 
@@ -93,7 +93,7 @@ def test_two_documents_of_the_reference_set_are_not_compared() -> None:
 def test_a_family_with_a_hub_document_is_joined_as_a_whole() -> None:
     got = closed([*slid(5), *slid(3, by=1)[1:]], [(0, 2), (2, 4), (5, 6)], hub=[4])
     assert got.hub.tolist() == [0, 2, 4]
-    assert (got.families, got.joined, got.compared) == (1, 2, 0)
+    assert (got.components, got.joined, got.compared) == (1, 2, 0)
 
 
 def test_a_family_of_more_than_a_hundred_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ def test_a_family_of_more_than_a_hundred_is_joined(monkeypatch: pytest.MonkeyPat
     chain = [(k, k + 1) for k in range(8) if k != 6]
     got = closed(slid(9), chain)
     assert got.hub.tolist() == list(range(7))
-    assert (got.joined, got.families, got.documents) == (7, 1, 7)
+    assert (got.joined, got.components, got.documents) == (7, 1, 7)
 
 
 def test_large_families_are_left_out_where_the_memory_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_large_families_are_left_out_where_the_memory_ends(monkeypatch: pytest.M
     chains = [*((k, k + 1) for k in range(7)), *((k, k + 1) for k in range(8, 12))]
     got = closed(sets, chains, memory=0.001)
     assert got.hub.tolist() == [8, 9, 10, 11, 12]
-    assert (got.joined, got.left_out, got.families) == (5, 8, 2)
+    assert (got.joined, got.left_out, got.components) == (5, 8, 2)
 
 
 def test_pairs_are_compared_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,11 +222,11 @@ def account(run: Run, seconds: Mapping[str, float]) -> accounts.RunAccount:
         plan=search.plan.as_dict(),
         recall=_recall(run),
         audit=None if run.audited is None else run.audited.account(),
-        hubs=accounts.Hubs(search.hub_buckets, _in_large_buckets(search), search.largest_bucket),
+        large_buckets=accounts.LargeBuckets(search.hub_buckets, _in_large_buckets(search), search.largest_bucket),
         decisions=None if run.applied is None else run.applied.account(),
-        closed=None if search.closed is None else accounts.ClosedFamilies(**search.closed.as_dict()),
+        closed=None if search.closed is None else accounts.ClosedComponents(**search.closed.as_dict()),
         removed_by=shares,
-        crowds=judged.crowds,
+        large_clusters=judged.crowds,
         popular=judged.popular,
         chaining=judged.chaining,
         warnings=[*judged.warnings, *_warnings(run, shares)],
@@ -256,7 +256,7 @@ def _warnings(run: Run, shares: accounts.RemovedBy) -> Iterator[str]:
 class GroupsAccount(NamedTuple):
     """The part of an account about the groups."""
 
-    crowds: list[accounts.CrowdAccount]
+    crowds: list[accounts.LargeCluster]
     popular: accounts.Popular
     chaining: accounts.Chaining
     warnings: list[str]
@@ -386,11 +386,11 @@ def _looked(rows: Rows) -> Extent:
     return Extent("row or file", len(rows), len(rows.left_aside), rejected, "rows or files")
 
 
-def _crowds(judged: JudgedRun) -> list[accounts.CrowdAccount]:
+def _crowds(judged: JudgedRun) -> list[accounts.LargeCluster]:
     crowds = judged.groups.crowds
     heads = judged.rows.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
     return [
-        accounts.CrowdAccount(head, crowd.members, crowd.left_out)
+        accounts.LargeCluster(head, crowd.members, crowd.left_out)
         for head, crowd in zip(judged.rows.ids.of(heads).to_pylist(), crowds, strict=True)
     ]
 
@@ -523,7 +523,7 @@ def why_holders_stay(
     Only for a measure with a direction, by which a new document goes if it is itself held in the other one.
     """
     directed = MEASURES[search.measure].directed
-    if not rows.first_new or not directed or keep.held != Keep().held or decisions.none_goes:
+    if not rows.first_new or not directed or keep.direction != Keep().direction or decisions.none_goes:
         return []
     numerator, denominator = ratio(search.threshold)
     holds = np.zeros(len(rows), np.bool_)
@@ -541,6 +541,6 @@ def why_holders_stay(
     holding = f"{counted(count, 'document')} that hold a document of the reference set"
     threshold = f"{search.threshold:g}"
     return [
-        f"{number(stay)} of {holding} to {threshold} or more stay, because with --held new-in-old a document "
-        "goes only if it is itself held in one of the reference set. --held old-in-new removes them"
+        f"{number(stay)} of {holding} to {threshold} or more stay, because with --direction new-in-old a document "
+        "goes only if it is itself held in one of the reference set. --direction old-in-new removes them"
     ]

@@ -238,7 +238,7 @@ def member_table(
     """Make the table of groups."""
     release_memory()
     with meter.stage("tables", None, "rows"):
-        members = group_table(decisions, judged, differences, search, keep.held, represented)
+        members = group_table(decisions, judged, differences, search, keep.direction, represented)
         return MemberTable(with_lost_columns(members, decisions))
 
 
