@@ -285,7 +285,8 @@ def write(result: dict[str, Any]) -> None:
     (HERE / "results" / "quality.md").write_text(whole)
     page = ROOT / "docs" / "evidence.md"
     head = page.read_text().split("<!-- tables -->")[0]
-    page.write_text("\n".join([head + "<!-- tables -->", "", note, "", *tables]).rstrip() + "\n")
+    together = [line for one in results if one["set"] == TOGETHER for line in table(one)[2:] if line[:2] != "- "]
+    page.write_text("\n".join([head + "<!-- tables -->", "", *together]).rstrip() + "\n")
 
 
 def main() -> None:
