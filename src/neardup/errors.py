@@ -22,6 +22,22 @@ ALLOWED, TRY = "Allowed: ", "Try: "
 PACKAGE = "."
 """What pip installs: the clone of the repository, until a version is released; then "neardup"."""
 
+CORE = frozenset({"numpy", "pyarrow"})
+"""Packages with compiled code that neardup cannot do without."""
+
+_COMMAND = re.compile(r"(neardup [a-z]+ [^;,:]*)")
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?: \((\w+=[^\s)]*)(?: in Python)?\))?")
+
+_PATH = re.compile(
+    r"(?<![\w'\"/])(?:~?/|[A-Za-z]:[\\/]|\\\\|[a-z][a-z0-9+.-]*://|\.{1,2}/)(?:(?![:,;] |[\"'()\n]| \().)*"
+    r"|(?<=['\"])(?:~?/|[A-Za-z]:[\\/]|\\\\|[a-z][a-z0-9+.-]*://)[^'\"]*"
+    r"|(?<![\w'\"/])(?:[\w.-]+/)+[\w-]+\.\w+"
+)
+"""A path from a root, an address, or a path to a file; in quotation marks only from a root: ids have slashes."""
+
+SHOWN_AROUND = 50
+"""Characters of the query to show on either side of the faulty one."""
+
 
 def install(extra: str) -> str:
     """Return the way out if a package of an extra is missing.
@@ -49,10 +65,6 @@ def unusable(package: str, extra: str, error: ImportError) -> tuple[str, str]:
     named = re.search(r"\b(?:pip )?install (?:-U )?['\"]?([\w.\[\],-]*\w\]?)", said, re.IGNORECASE)
     wanted = absent or (named[1] if named else None)
     return f"cannot be loaded: {said}", f'pip install "{wanted}"' if wanted else "Install that package again"
-
-
-CORE = frozenset({"numpy", "pyarrow"})
-"""Packages with compiled code that neardup cannot do without."""
 
 
 def without_core(package: str) -> tuple[str, str, str]:
@@ -96,10 +108,6 @@ def message_of(given: str, allowed: str = "", do: str = "") -> str:
     return " ".join(map(_sentence, labelled(given, allowed, do)))
 
 
-_COMMAND = re.compile(r"(neardup [a-z]+ [^;,:]*)")
-_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?: \((\w+=[^\s)]*)(?: in Python)?\))?")
-
-
 def in_python(text: str) -> str:
     """Return words about options of the command line as words about keywords; commands stay as they are.
 
@@ -120,14 +128,6 @@ def with_options(text: str, spelled: Callable[[str, str], str]) -> str:
     parts = _COMMAND.split(text)
     parts[::2] = [_OPTION.sub(lambda found: spelled(found[1], found[2] or ""), part) for part in parts[::2]]
     return "".join(parts)
-
-
-_PATH = re.compile(
-    r"(?<![\w'\"/])(?:~?/|[A-Za-z]:[\\/]|\\\\|[a-z][a-z0-9+.-]*://|\.{1,2}/)(?:(?![:,;] |[\"'()\n]| \().)*"
-    r"|(?<=['\"])(?:~?/|[A-Za-z]:[\\/]|\\\\|[a-z][a-z0-9+.-]*://)[^'\"]*"
-    r"|(?<![\w'\"/])(?:[\w.-]+/)+[\w-]+\.\w+"
-)
-"""A path from a root, an address, or a path to a file; in quotation marks only from a root: ids have slashes."""
 
 
 class NeardupError(Exception):
@@ -216,10 +216,6 @@ class QueryError(NeardupError):
             self.given = f"{given} (character {position + 1}):\n{_pointed_at(query, position)}"
             rest = message_of("", allowed, do)
             self.args = (f"{self.given}\n{rest}".rstrip(),)
-
-
-SHOWN_AROUND = 50
-"""Characters of the query to show on either side of the faulty one."""
 
 
 def _pointed_at(query: str, position: int) -> str:

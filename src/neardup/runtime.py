@@ -20,6 +20,36 @@ from neardup.errors import SettingError
 Advance = Callable[[int], None]
 """A callback that receives the amount of work done since the last call, in the unit of the stage."""
 
+# Messages of libraries that report lack of memory without MemoryError: C++, the loader of shared objects, threads.
+_SAID = (
+    "bad_alloc",
+    "failed to map segment",
+    "cannot allocate memory",
+    "can't start new thread",
+    "cannot create thread",
+    "unable to allocate",
+    "malloc of size",
+    "realloc of size",
+    "out of memory",
+)
+_ASKED = re.compile(r"alloc of size (\d+)")
+
+_MOST_ASKED = 1 << 40
+"""No valid input needs this many bytes in one piece; a request for more comes from a damaged file."""
+
+_IF_LIMITED = ("error return without exception set",)
+"""Messages that report lack of memory only if the process has a limit: from an interpreter without memory."""
+
+_MMAP_THRESHOLD = -3
+"""M_MMAP_THRESHOLD of malloc.h."""
+
+STATUS = Path("/proc/self/status")
+
+SECRET_BYTES = 32
+
+_SECRET = "NEARDUP_KEY"
+"""The environment variable that replaces the generator, to reproduce a failure under a known key."""
+
 
 class Progress(Protocol):
     """An observer of the stages of a run."""
@@ -164,38 +194,6 @@ class Deadline:
 UNLIMITED = Deadline(None)
 
 
-# Messages of libraries that report lack of memory without MemoryError: C++, the loader of shared objects, threads.
-_SAID = (
-    "bad_alloc",
-    "failed to map segment",
-    "cannot allocate memory",
-    "can't start new thread",
-    "cannot create thread",
-    "unable to allocate",
-    "malloc of size",
-    "realloc of size",
-    "out of memory",
-)
-
-
-_ASKED = re.compile(r"alloc of size (\d+)")
-
-
-_MOST_ASKED = 1 << 40
-"""No valid input needs this many bytes in one piece; a request for more comes from a damaged file."""
-
-
-_IF_LIMITED = ("error return without exception set",)
-"""Messages that report lack of memory only if the process has a limit: from an interpreter without memory."""
-
-
-_MMAP_THRESHOLD = -3
-"""M_MMAP_THRESHOLD of malloc.h."""
-
-
-STATUS = Path("/proc/self/status")
-
-
 def release_memory() -> None:
     """Return freed memory to the system, where the C library can.
 
@@ -291,11 +289,6 @@ def _peak_on_windows() -> int:
     ask.argtypes = (ctypes.c_void_p, ctypes.POINTER(_Counters), ctypes.c_uint32)
     found = _Counters(cb=ctypes.sizeof(_Counters))
     return int(found.peak_working_set) if ask(kernel32.GetCurrentProcess(), found, found.cb) else 0
-
-
-SECRET_BYTES = 32
-_SECRET = "NEARDUP_KEY"
-"""The environment variable that replaces the generator, to reproduce a failure under a known key."""
 
 
 def new_secret() -> bytes:

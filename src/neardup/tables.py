@@ -26,20 +26,6 @@ Bools = NDArray[np.bool_]
 Ints = TypeVar("Ints", Int64s, UInt64s)
 Facts = TypeVar("Facts", bound=msgspec.Struct)
 
-
-def fingerprint_schema(slots: int) -> pa.Schema:
-    """Return the schema, one row per document: units, 128-bit stream key, signature, invalid UTF-8 sequences."""
-    return pa.schema(
-        [
-            ("units", pa.int64()),
-            ("key_high", pa.uint64()),
-            ("key_low", pa.uint64()),
-            ("signature", pa.list_(pa.uint32(), slots)),
-            ("invalid", pa.int64()),
-        ]
-    )
-
-
 RESULT_TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
 """The tables of a result; their files have the same names."""
 
@@ -87,16 +73,27 @@ VERIFIED = pa.schema(
 )
 """A pair with its exact counts |A∩B|, |A|, |B|, taken from the shingle sets of the texts."""
 
-
 HAMMING = pa.schema([("a", pa.uint32()), ("b", pa.uint32()), ("distance", pa.uint8())])
 """Rows whose fingerprints differ in ``distance`` bits, a < b; sorted and distinct."""
 
 COPIES_OF = pa.schema([("row", pa.uint32()), ("first", pa.uint32())])
 """A row whose fingerprint equals that of an earlier row, with the first such row; sorted by row."""
 
-
 NEIGHBOURS = pa.schema([("query", pa.uint32()), ("number", pa.uint32()), ("distance", pa.uint8())])
 """Entries of an index near each query, by their number in the index; sorted and distinct."""
+
+
+def fingerprint_schema(slots: int) -> pa.Schema:
+    """Return the schema, one row per document: units, 128-bit stream key, signature, invalid UTF-8 sequences."""
+    return pa.schema(
+        [
+            ("units", pa.int64()),
+            ("key_high", pa.uint64()),
+            ("key_low", pa.uint64()),
+            ("signature", pa.list_(pa.uint32(), slots)),
+            ("invalid", pa.int64()),
+        ]
+    )
 
 
 def verified_table(a: Int64s, b: Int64s, shared: Int64s, size_a: Int64s, size_b: Int64s) -> pa.Table:

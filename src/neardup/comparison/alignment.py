@@ -35,6 +35,15 @@ _MARKS = (
     ("\n", kernels.FEED),
 )
 
+LIMITS = (1 << 22, 1 << 28)
+"""Stretches between two tiles are aligned word by word up to these numbers of cells (tokens of A × tokens of B):
+2,048 × 2,048 in one stretch, and 16,384 × 16,384 in all stretches of two documents together."""
+
+WORDS_CAP = (
+    "alignment: a stretch between two matches is too long to be aligned word by word; shown as replaced whole, "
+    "but for words that occur once in each"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Breaks:
@@ -82,16 +91,6 @@ def _class_of(char: str) -> int:
     for chars, bit in _MARKS:
         bits |= (char in chars) * bit
     return bits
-
-
-LIMITS = (1 << 22, 1 << 28)
-"""Stretches between two tiles are aligned word by word up to these numbers of cells (tokens of A × tokens of B):
-2,048 × 2,048 in one stretch, and 16,384 × 16,384 in all stretches of two documents together."""
-
-WORDS_CAP = (
-    "alignment: a stretch between two matches is too long to be aligned word by word; shown as replaced whole, "
-    "but for words that occur once in each"
-)
 
 
 @dataclass(frozen=True, eq=False)

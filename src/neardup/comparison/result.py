@@ -15,6 +15,23 @@ from neardup.settings import CLEANING, LITERAL, CountedAs, values
 from neardup.tables import Bools, Int64s
 from neardup.text.units import Units, read
 
+_COUNTS_OF_SETS = {
+    "tokens_a": "Tokens of A (characters, where characters are compared).",
+    "tokens_b": "Tokens of B (characters, where characters are compared).",
+    "shingles_a": "Different shingles (runs of consecutive tokens) of A.",
+    "shingles_b": "Different shingles (runs of consecutive tokens) of B.",
+    "shared": "Different shingles that both have.",
+}
+
+_UNFINISHED = {
+    TILING_CAP: {
+        **{value.name: "lower bound" for _, value in values("chunks") if value.matching == LITERAL},
+        **dict.fromkeys(("common_literal", "chunk_shortest_literal"), "lower bound"),
+        "chunks_literal": "as found",
+    },
+    LCS_CAP: {value.name: "lower bound" for _, value in values("order")},
+}
+
 
 @dataclass(frozen=True)
 class Description:
@@ -31,14 +48,6 @@ def _exact(sentences: Mapping[str, str]) -> dict[str, Description]:
 def _values(counting: CountedAs) -> dict[str, Description]:
     return _exact({value.name: value.sentence for _, value in values(counting)})
 
-
-_COUNTS_OF_SETS = {
-    "tokens_a": "Tokens of A (characters, where characters are compared).",
-    "tokens_b": "Tokens of B (characters, where characters are compared).",
-    "shingles_a": "Different shingles (runs of consecutive tokens) of A.",
-    "shingles_b": "Different shingles (runs of consecutive tokens) of B.",
-    "shared": "Different shingles that both have.",
-}
 
 DESCRIPTIONS: dict[str, Description] = {
     **_exact(_COUNTS_OF_SETS),
@@ -77,15 +86,6 @@ DESCRIPTIONS: dict[str, Description] = {
 
 If ``ComparisonRecord.caps`` names the matching of a measure, its value is not exact: the search was incomplete.
 """
-
-_UNFINISHED = {
-    TILING_CAP: {
-        **{value.name: "lower bound" for _, value in values("chunks") if value.matching == LITERAL},
-        **dict.fromkeys(("common_literal", "chunk_shortest_literal"), "lower bound"),
-        "chunks_literal": "as found",
-    },
-    LCS_CAP: {value.name: "lower bound" for _, value in values("order")},
-}
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,9 @@ _TENTHS = tuple(tenth / 10 for tenth in range(11))
 SCALES = (0.2, 0.4, 1.0)
 """Upper ends of the scale of error bars, so that low values fill it too."""
 
+_LINES = ("curve", "span", "line")
+"""The kinds of up to three lines in one picture: they differ in width and dashes, too."""
+
 
 @dataclass(frozen=True)
 class SCurve:
@@ -121,10 +124,6 @@ class SCurve:
     def _table(self) -> Markup:
         lines = [(short(share), similarity(self.probability(share), 4)) for share in _TENTHS]
         return part("numbers", "curve", "Probability to become a candidate", ("Similarity", "Probability"), lines)
-
-
-_LINES = ("curve", "span", "line")
-"""The kinds of up to three lines in one picture: they differ in width and dashes, too."""
 
 
 @dataclass(frozen=True)

@@ -83,23 +83,6 @@ READ_ON = {
 LEAST_CONTRAST, LEAST_OF_SHAPES = 4.5, 3.0
 """The contrast of words, and of lines and shapes that say something (WCAG 2.2, 1.4.3 and 1.4.11)."""
 
-
-def contrast(one: str, other: str) -> float:
-    """Return the contrast of two colours (#rrggbb), from 1 to 21, by the formula of WCAG 2.2.
-
-    >>> round(contrast("#ffffff", "#000000"), 1), round(contrast("#777777", "#ffffff"), 2)
-    (21.0, 4.48)
-    """
-    low, high = sorted(map(_luminance, (one, other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
 _OF_THEME = {
     "paper": ("--jp-layout-color0", "--vscode-editor-background"),
     "ink": ("--jp-content-font-color1", "--vscode-editor-foreground"),
@@ -127,6 +110,22 @@ _IN_NOTEBOOKS = f"""
 """
 _FONT = "var(--jp-content-font-family, var(--vscode-font-family, system-ui)), sans-serif"
 _SIZES = f"{ROOT} {{ font: 14px/1.5 {_FONT}; padding: 4px; }} {ROOT} table {{ font-size: inherit; }}"
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours (#rrggbb), from 1 to 21, by the formula of WCAG 2.2.
+
+    >>> round(contrast("#ffffff", "#000000"), 1), round(contrast("#777777", "#ffffff"), 2)
+    (21.0, 4.48)
+    """
+    low, high = sorted(map(_luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 @cache

@@ -28,6 +28,12 @@ EMPTY = "(empty)"
 LONGEST_NAME = 120
 """Longest name on a page, in columns."""
 
+WORDS = 80
+"""Columns of the first words of a text."""
+
+NAME = 60
+"""Longest id, in columns."""
+
 
 class Mark(NamedTuple):
     """The mark of a cell: the number of one of six colours, or bold letters, and ``words`` that appear on it."""
@@ -194,12 +200,6 @@ def table(
     ``marks`` are those of cells, by row and column from 0.
     """
     return part("table", head, rows, numbers, inline, marks)
-
-
-WORDS = 80
-"""Columns of the first words of a text."""
-NAME = 60
-"""Longest id, in columns."""
 
 
 def name_of(id: object) -> str:

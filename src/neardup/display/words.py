@@ -28,6 +28,10 @@ _UNSEEN = re.compile(
     "\ufeff\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
 )
 
+TAB = "    "
+_RESET = "\x1b[0m"
+_SOFT_HYPHEN = "\u00ad"  # a format character that terminals nevertheless give a column
+
 
 def printable(id: object) -> str:
     r"""Return an id on one line, with escapes for the control characters that could control the terminal.
@@ -212,15 +216,6 @@ def aligned(lines: Sequence[Line], width: int | None = None) -> Iterator[str]:
 
 Fragment: TypeAlias = tuple[str, str]
 """A piece of text and the name of its style, "" for none."""
-
-
-TAB = "    "
-
-
-_RESET = "\x1b[0m"
-
-
-_SOFT_HYPHEN = "\u00ad"  # a format character that terminals nevertheless give a column
 
 
 def columns(text: str) -> int:

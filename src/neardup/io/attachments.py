@@ -26,23 +26,23 @@ EARLIER_TYPE = pa.list_(pa.struct(_FIELDS))
 
 _CARRYING = frozenset(("text", "warc"))
 
-
-def carries(documents: Any) -> bool:
-    """Return whether documents, or some of several inputs in one, may have parts beside their texts."""
-    return not _CARRYING.isdisjoint(getattr(documents, "formats", (documents.format,)))
-
-
 NOT_COMPARED = "not_compared"
 """The column of pairs with the kinds of unread content in which the two documents differ."""
 
 BESIDE = "beside"
 """In place of a hash: a file beside a document, of the same sample, whose content is not compared."""
 
-Carried: TypeAlias = Mapping[int, tuple[Attachment, ...]]
-"""The attachments of rows that have some, sorted by name."""
-
 SHOWN, SHOWN_LETTERS = 3, 60
 """Number of attachment names in a sentence, and letters of each."""
+
+
+def carries(documents: Any) -> bool:
+    """Return whether documents, or some of several inputs in one, may have parts beside their texts."""
+    return not _CARRYING.isdisjoint(getattr(documents, "formats", (documents.format,)))
+
+
+Carried: TypeAlias = Mapping[int, tuple[Attachment, ...]]
+"""The attachments of rows that have some, sorted by name."""
 
 
 def carried_by(column: Any) -> dict[int, tuple[Attachment, ...]]:

@@ -21,6 +21,28 @@ _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 ESCAPED = "neardup.names"
 """The name of the error handler for the terminal."""
 
+_USER = re.compile(r"(?<=://)[^/?#]*@")
+_SECRET = re.compile(
+    r"x-(amz|goog)-.*|(.*[^a-z])?sig|.*(signature|token|key|credential|password|secret).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_ASKED = re.compile(r"[?#].*", re.DOTALL)
+
+_URL = re.compile(r"([a-z][a-z0-9+.-]+):[/\\]+(.*)", re.IGNORECASE | re.DOTALL)
+"""A scheme of at least two letters, as one letter is a drive. As a path it has lost one of its slashes."""
+
+_DATABASE = re.compile(r"postgres(?:ql)?:/{1,2}(?P<rest>.*)", re.DOTALL)
+_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+SCHEMA = "neardup"
+"""The schema of a URL that names none."""
+
+CONNECTIONS = 16
+"""The most connections of a process for its readers, unless the URL says otherwise."""
+
+_SHOWN = ("user", "host", "port", "dbname", "sslmode")
+"""The options that a message may show."""
+
 
 def shown_name(name: str) -> str:
     r"""Return a name of a file as Unicode, with escapes for bytes that are not UTF-8.
@@ -81,16 +103,6 @@ def _escaped(char: str) -> str:
 
 
 codecs.register_error(ESCAPED, escape)
-
-
-_USER = re.compile(r"(?<=://)[^/?#]*@")
-_SECRET = re.compile(
-    r"x-(amz|goog)-.*|(.*[^a-z])?sig|.*(signature|token|key|credential|password|secret).*",
-    re.IGNORECASE | re.DOTALL,
-)
-_ASKED = re.compile(r"[?#].*", re.DOTALL)
-_URL = re.compile(r"([a-z][a-z0-9+.-]+):[/\\]+(.*)", re.IGNORECASE | re.DOTALL)
-"""A scheme of at least two letters, as one letter is a drive. As a path it has lost one of its slashes."""
 
 
 def without_password(text: str) -> str:
@@ -174,16 +186,6 @@ def require_local(path: str | os.PathLike[str]) -> None:
             "A path on this machine; results also s3://, gs:// and az://",
             "Write it to a folder here, and copy the folder there; inputs may be URLs",
         )
-
-
-_DATABASE = re.compile(r"postgres(?:ql)?:/{1,2}(?P<rest>.*)", re.DOTALL)
-_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-SCHEMA = "neardup"
-"""The schema of a URL that names none."""
-CONNECTIONS = 16
-"""The most connections of a process for its readers, unless the URL says otherwise."""
-_SHOWN = ("user", "host", "port", "dbname", "sslmode")
-"""The options that a message may show."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,39 @@ from typing import Any, ClassVar, get_type_hints
 from neardup.settings import measures, rules
 from neardup.settings.measures import MEASURES, aliases
 
+PROCESS = 130_000_000
+"""Bytes of a process that has read nothing: interpreter and libraries (measured on Linux: 127 to 135 MB)."""
+
+CHUNK = 36_000_000
+"""Bytes of a chunk of 8 MB in flight: the bytes themselves, the columns, the tokens (measured: 32 to 39 MB)."""
+
+_CHUNKS = 3
+"""Chunks that a limit counts. On two cores there are four, but the search holds none."""
+
+_LEAST_SHARE = 20
+"""A limit that does not even hold the process leaves a twentieth: the stages then hold as little as they can."""
+
+JOIN_BYTES = 1_000_000_000
+"""The bytes that an exact join may use in a run without a memory limit."""
+
+JOIN_SHARE = 0.6
+"""The share of the memory for documents that an exact join may use; the rest is for everything else."""
+
+_KEEP_EACH = rules.several(rules.Rule("", rules.keep_policy), least=1)
+
+_ALLOWED = (
+    "one-permutation:SLOTS, classic:SLOTS, or simhash:BITS,FEATURES,DISTANCE; what is left out has its default"
+)
+
+_HELP = (
+    "How candidates are found. one-permutation: MinHash with fallback (fast); classic: MinHash by a·x+b (the "
+    "reference); both with SLOTS numbers a signature, by default 128, with one-permutation a power of two. "
+    "simhash: all pairs of fingerprints of BITS (64, the default, or 128) that differ in at most DISTANCE bits "
+    "(by default 3), for texts that are almost identical. FEATURES, weighted by frequency: windows of N "
+    "characters without white space (char:N, by default char:4) or without white space and punctuation (joined:N"
+    "), word, or N words in a row (shingle:N)."
+)
+
 
 @dataclass(frozen=True)
 class Shingles:
@@ -157,25 +190,6 @@ class SimHashing:
         return f"Hamming distance at most {self.distance} of {self.bits}-bit SimHash, features {self.features}"
 
 
-PROCESS = 130_000_000
-"""Bytes of a process that has read nothing: interpreter and libraries (measured on Linux: 127 to 135 MB)."""
-
-CHUNK = 36_000_000
-"""Bytes of a chunk of 8 MB in flight: the bytes themselves, the columns, the tokens (measured: 32 to 39 MB)."""
-
-_CHUNKS = 3
-"""Chunks that a limit counts. On two cores there are four, but the search holds none."""
-
-_LEAST_SHARE = 20
-"""A limit that does not even hold the process leaves a twentieth: the stages then hold as little as they can."""
-
-JOIN_BYTES = 1_000_000_000
-"""The bytes that an exact join may use in a run without a memory limit."""
-
-JOIN_SHARE = 0.6
-"""The share of the memory for documents that an exact join may use; the rest is for everything else."""
-
-
 def room_of(limit: int) -> int:
     """The bytes of a limit that are left for documents and pairs.
 
@@ -306,9 +320,6 @@ class GroupSettings:
         "each exact copy to copies.parquet. Reads the texts once more.",
         panel=rules.OUTPUT,
     )
-
-
-_KEEP_EACH = rules.several(rules.Rule("", rules.keep_policy), least=1)
 
 
 @dataclass(frozen=True)
@@ -523,9 +534,6 @@ IN_SKETCH = ("slots", *names_of(SimHashing))
 """The settings that the command line has as parts of ``--sketch``."""
 
 _NAMES: tuple[str, ...] = FIELDS["sketch"].rule.choices
-_ALLOWED = (
-    "one-permutation:SLOTS, classic:SLOTS, or simhash:BITS,FEATURES,DISTANCE; what is left out has its default"
-)
 
 
 def sketch_settings(text: str) -> dict[str, Any]:
@@ -580,15 +588,6 @@ def _hint(text: Any) -> str:
     name = str(text).partition(":")[0]
     return "" if name in _NAMES else f"There is no sketch {name!r}"
 
-
-_HELP = (
-    "How candidates are found. one-permutation: MinHash with fallback (fast); classic: MinHash by a·x+b (the "
-    "reference); both with SLOTS numbers a signature, by default 128, with one-permutation a power of two. "
-    "simhash: all pairs of fingerprints of BITS (64, the default, or 128) that differ in at most DISTANCE bits "
-    "(by default 3), for texts that are almost identical. FEATURES, weighted by frequency: windows of N "
-    "characters without white space (char:N, by default char:4) or without white space and punctuation (joined:N"
-    "), word, or N words in a row (shingle:N)."
-)
 
 OPTION_FIELDS: Mapping[str, rules.Field] = {
     name: replace(field, rule=rules.Rule(_ALLOWED, _holds, _hint, choices=_NAMES), help=_HELP, metavar="SKETCH")

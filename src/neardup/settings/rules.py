@@ -22,6 +22,35 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(KB|MB|GB|TB)?", re.IGNORECASE | re.ASCII)
 _ONE_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
 _SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+) ?(%)?", re.ASCII)
 
+_NOT_FOR_DOCUMENTS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "mbcs", "oem", "undefined"}
+_SUFFIX = re.compile(r"auto|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
+_KEEP = {
+    "order": "Name the column and its values, the preferred one first: order:COLUMN=a,b,c.",
+    "all": "To remove nothing, use neardup group or --dry-run.",
+    "both": "To remove nothing, use neardup group or --dry-run.",
+    "newest": "To keep the newest one, name the column of dates: max:COLUMN.",
+    "latest": "To keep the latest one, name the column of dates: max:COLUMN.",
+    "oldest": "To keep the oldest one, name the column of dates: min:COLUMN.",
+    "earliest": "To keep the earliest one, name the column of dates: min:COLUMN.",
+    "shortest": "To keep the shortest one, name a column of lengths: min:COLUMN.",
+    "max": "Name the column: max:COLUMN.",
+    "min": "Name the column: min:COLUMN.",
+}
+"""Advice for common values that are neither an order nor a column."""
+
+MOST_MASKS, MOST_CHARACTERS = 32, 1_000
+SYNTAX = "https://github.com/google/re2/wiki/Syntax"
+
+WIDTHS = (64, 128)
+LONGEST_FEATURE = 64
+
+INPUT, ACCESS, COMPARED, SEARCH, GROUPS = "Input", "Access", "What is compared", "Search", "Groups"
+STAY, EARLIER, OUTPUT, WORK, OTHER = "Documents that stay", "Earlier results", "Output", "Work", "Help"
+
+PANELS = (INPUT, ACCESS, COMPARED, SEARCH, GROUPS, STAY, EARLIER, OUTPUT, WORK, OTHER)
+"""The purposes, in the order of the help."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -200,12 +229,6 @@ def order_of(policy: str) -> tuple[str, tuple[str, ...]] | None:
     return (column, listed_values) if fits and len(set(listed_values)) == len(listed_values) else None
 
 
-_NOT_FOR_DOCUMENTS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "mbcs", "oem", "undefined"}
-
-
-_SUFFIX = re.compile(r"auto|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
-
-
 def is_suffix(value: object) -> bool:
     """Return whether this is auto or the suffix of a file."""
     return isinstance(value, str) and bool(_SUFFIX.fullmatch(value))
@@ -226,21 +249,6 @@ def is_encoding(name: str) -> bool:
 def is_delimiter(value: str) -> bool:
     """Whether ``value`` may separate the fields of a line."""
     return len(value) == 1 and value.isascii() and (value == "\t" or value.isprintable()) and value not in "\"'"
-
-
-_KEEP = {
-    "order": "Name the column and its values, the preferred one first: order:COLUMN=a,b,c.",
-    "all": "To remove nothing, use neardup group or --dry-run.",
-    "both": "To remove nothing, use neardup group or --dry-run.",
-    "newest": "To keep the newest one, name the column of dates: max:COLUMN.",
-    "latest": "To keep the latest one, name the column of dates: max:COLUMN.",
-    "oldest": "To keep the oldest one, name the column of dates: min:COLUMN.",
-    "earliest": "To keep the earliest one, name the column of dates: min:COLUMN.",
-    "shortest": "To keep the shortest one, name a column of lengths: min:COLUMN.",
-    "max": "Name the column: max:COLUMN.",
-    "min": "Name the column: min:COLUMN.",
-}
-"""Advice for common values that are neither an order nor a column."""
 
 
 def near_miss(value: object, names: Iterable[str]) -> str:
@@ -302,10 +310,6 @@ def of_share(value: object) -> str:
     """
     is_percent = isinstance(value, int | float) and not isinstance(value, bool) and 10 <= value <= 100
     return f"Did you mean {value / 100:g}?" if is_percent else ""  # type: ignore[operator]
-
-
-MOST_MASKS, MOST_CHARACTERS = 32, 1_000
-SYNTAX = "https://github.com/google/re2/wiki/Syntax"
 
 
 def masks_rule() -> Rule:
@@ -371,10 +375,6 @@ def _fault(value: Any) -> str:
         return ""
     size = len(value)
     return fault_of(value) if size <= MOST_CHARACTERS else f"Shorten it: it has {size:,} characters"
-
-
-WIDTHS = (64, 128)
-LONGEST_FEATURE = 64
 
 
 def features_of(name: object) -> tuple[str, int] | None:
@@ -449,10 +449,3 @@ def setting(default: Any, rule: Rule, text: str, *, many: bool = False, panel: s
     """Return the declaration of a field of a record; without ``panel`` it has the ``PANEL`` of its record."""
     described = {"rule": rule, "help": text, "many": many, "panel": panel, "metavar": metavar}
     return dataclasses.field(default=default, metadata=described)
-
-
-INPUT, ACCESS, COMPARED, SEARCH, GROUPS = "Input", "Access", "What is compared", "Search", "Groups"
-STAY, EARLIER, OUTPUT, WORK, OTHER = "Documents that stay", "Earlier results", "Output", "Work", "Help"
-
-PANELS = (INPUT, ACCESS, COMPARED, SEARCH, GROUPS, STAY, EARLIER, OUTPUT, WORK, OTHER)
-"""The purposes, in the order of the help."""

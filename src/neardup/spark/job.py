@@ -50,6 +50,11 @@ _FOLLOWED = frozenset(
 )
 """The settings that a run on Spark follows; it refuses all others."""
 
+OWN = "_neardup_"
+"""How the names of our own columns begin, beside the columns of the input."""
+
+_WORD = 8
+
 
 def checked(values: Mapping[str, Any]) -> Settings:
     """Return the settings of a run on Spark. Raises SettingError that names all that cannot be followed."""
@@ -154,10 +159,6 @@ class Deduplicated:
         return {"settings": values, "method": self.method, "counts": self.counts, "seconds": seconds}
 
 
-OWN = "_neardup_"
-"""How the names of our own columns begin, beside the columns of the input."""
-
-
 def quoted(name: str) -> str:
     """Return the name of a column as SQL and ``DataFrame.select`` read it: dots and backticks are part of it.
 
@@ -219,8 +220,6 @@ def require_free(df: DataFrame) -> None:
 
 
 Batches = Iterator[pa.RecordBatch]
-
-_WORD = 8
 
 
 def whole(batch: pa.RecordBatch | pa.Table, name: str) -> Int64s:

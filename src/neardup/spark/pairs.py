@@ -68,6 +68,22 @@ NEW = 1 << 62
 _TEXT_BYTES = 1 << 25
 """Bytes of text that a task fingerprints at a time: their shingle sets take about eight times as much."""
 
+_KEYS = "key long, row long, hub boolean"
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+_SENT = 2_000_000
+"""Candidate pairs whose documents may be sent to all executors: 64 MB."""
+PAIRS = "a long, b long, shared long, size_a long, size_b long"
+
+_MOST_BITS = 27
+"""The table of frequencies has at most 2²⁷ cells: 128 MB in the driver and in each executor."""
+_LISTED = "entry long, size long, row long, largest long, tied boolean"
+_TIED = np.iinfo(np.uint8).max
+_FAR = 1 << 40
+
+_ENOUGH = 1 << 25
+"""Bytes of lists that are counted at a time."""
+
 
 def fingerprints(rows: DataFrame, job: SparkJob, by_bands: bool) -> DataFrame:
     """(row, id, units, bytes, key_a, key_b, characters, bands, shingles) of ``rows`` (row, id, text); kept.
@@ -137,10 +153,6 @@ def require_ids(frame: DataFrame, first_new: int) -> None:
         )
 
 
-_KEYS = "key long, row long, hub boolean"
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-
-
 def candidates(documents: DataFrame, job: SparkJob) -> tuple[DataFrame, DataFrame]:
     """(pairs, hub): the candidate pairs (a, b) of ``documents`` (row, bands), and the hub documents (row)."""
     keys = documents.select("row", "bands").mapInArrow(spread_keys, _KEYS)
@@ -196,11 +208,6 @@ def _of_buckets(key: Int64s, row: Int64s, hub: Bools, first_new: int) -> pa.Reco
     return batch_of(a=np.concatenate((row[a[wanted]], alone)), b=np.concatenate((row[b[wanted]], alone)))
 
 
-_SENT = 2_000_000
-"""Candidate pairs whose documents may be sent to all executors: 64 MB."""
-PAIRS = "a long, b long, shared long, size_a long, size_b long"
-
-
 def verified(pairs: DataFrame, sets: DataFrame, job: SparkJob) -> DataFrame:
     """(a, b, shared, size_a, size_b) of the ``pairs`` (a, b) that meet the criterion; ``sets``: row, shingles."""
     from pyspark.sql import functions
@@ -232,15 +239,6 @@ def _verify(criterion: Criterion, batches: Batches) -> Iterator[pa.RecordBatch]:
             size_b=np.diff(ends_b),
         )
         yield compared.filter(pa.array(shared >= 0))
-
-
-_MOST_BITS = 27
-"""The table of frequencies has at most 2²⁷ cells: 128 MB in the driver and in each executor."""
-_LISTED = "entry long, size long, row long, largest long, tied boolean"
-_TIED = np.iinfo(np.uint8).max
-_FAR = 1 << 40
-_ENOUGH = 1 << 25
-"""Bytes of lists that are counted at a time."""
 
 
 def prefixes(sets: DataFrame, shingles: int, job: SparkJob) -> DataFrame:

@@ -29,6 +29,44 @@ KINDS = ("white space", "text left out", "form of letters", "case", "punctuation
 COUNTED = FORM
 """The first kind that counts as a difference; the kinds before it are shown and do not count."""
 
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
+)
+"""The characters with the property White_Space: Python's ``str.isspace`` has U+001C to U+001F, too."""
+
+MARK = "\ufeff"
+"""The byte order mark: at the beginning of a text it is none of its characters, elsewhere it is one."""
+
+LONG = 512
+"""Segments from which on they are compared all at once."""
+
+AHEAD = 24
+"""Characters after a bracket that are looked at: an amount in brackets is a negative one."""
+
+LONGEST = 1 << 10
+"""Characters of two gaps from which on their kind is not looked for: punctuation alone is never that long."""
+_HELD = 1 << 14
+
+FIELDS = re.compile(f"[^{WHITE_SPACE}]+")
+"""Runs of characters without white space."""
+_SPACES = re.compile(f"[{WHITE_SPACE}]+")
+_DASHES = frozenset("-\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d")
+
+_SAME_MARKS = str.maketrans({**dict.fromkeys(_DASHES, "-"), "\u2019": "'"})
+"""A typographic minus or dash is the same sign as the one of a typewriter."""
+_DECIMAL_MARKS = frozenset(".,\u00b7\u2019'\u066b\u066c")
+_NUMBER_MARKS = frozenset("%\u2030\u2031\u066a\uff05")
+_CHECKS = frozenset("\u2610\u2611\u2612\u2713\u2714\u2715\u2716\u2717\u2718")
+_BULLETS = re.compile("[\u25a0-\u25ff\u2756\u27a2\ufffd]")
+
+_NOT_COUNTED = re.compile(r"[-+\u2212]?(?:\w|\ufdd0)+(?:[.,:'\u2019/-](?:\w|\ufdd0)+)*%?")
+"""Words and numbers between tokens, with their signs: they are left out."""
+_NEGATIVE = re.compile(r"\(\s?[$\u00a3\u00a5\u20ac]?\s?\d[\d.,'\u2019 ]*[.,]\d+\s?[%$\u00a3\u00a5\u20ac]?\)")
+_FORMULA = ("<super>", "<sub>", "<fraction>")
+
+_RULE = re.compile(r"([-=_~+*#.<>|\u2010-\u2015])\1\1+")
+"""Equal characters in a row that are a ruled line, and no operator."""
+
 
 class BetweenTokens(NamedTuple):
     """The text between two tokens, the last character before it, and the first characters after it."""
@@ -49,14 +87,6 @@ class CharacterDifference(NamedTuple):
     last: int
     a: tuple[int, int]
     b: tuple[int, int]
-
-
-WHITE_SPACE = (
-    "\t\n\x0b\x0c\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
-)
-"""The characters with the property White_Space: Python's ``str.isspace`` has U+001C to U+001F, too."""
-MARK = "\ufeff"
-"""The byte order mark: at the beginning of a text it is none of its characters, elsewhere it is one."""
 
 
 def canonical(text: str) -> str:
@@ -141,10 +171,6 @@ def _differing_segments(
             yield segment, i, j, k, m
 
 
-LONG = 512
-"""Segments from which on they are compared all at once."""
-
-
 def _same_segments(a: str, b: str, edges: tuple[Int64s, Int64s]) -> Bools:
     """Return bool[segments]: where the text between two edges is equal, character by character."""
     sizes, others = (np.diff(side) for side in edges)
@@ -184,29 +210,6 @@ def _without_space(gap: str, place: int, begin: int, end: int) -> tuple[int, int
     solid = middle.strip(WHITE_SPACE)
     first = place + middle.find(solid) if solid else place
     return first, first + len(solid)
-
-
-AHEAD = 24
-"""Characters after a bracket that are looked at: an amount in brackets is a negative one."""
-LONGEST = 1 << 10
-"""Characters of two gaps from which on their kind is not looked for: punctuation alone is never that long."""
-_HELD = 1 << 14
-FIELDS = re.compile(f"[^{WHITE_SPACE}]+")
-"""Runs of characters without white space."""
-_SPACES = re.compile(f"[{WHITE_SPACE}]+")
-_DASHES = frozenset("-\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d")
-_SAME_MARKS = str.maketrans({**dict.fromkeys(_DASHES, "-"), "\u2019": "'"})
-"""A typographic minus or dash is the same sign as the one of a typewriter."""
-_DECIMAL_MARKS = frozenset(".,\u00b7\u2019'\u066b\u066c")
-_NUMBER_MARKS = frozenset("%\u2030\u2031\u066a\uff05")
-_CHECKS = frozenset("\u2610\u2611\u2612\u2713\u2714\u2715\u2716\u2717\u2718")
-_BULLETS = re.compile("[\u25a0-\u25ff\u2756\u27a2\ufffd]")
-_NOT_COUNTED = re.compile(r"[-+\u2212]?(?:\w|\ufdd0)+(?:[.,:'\u2019/-](?:\w|\ufdd0)+)*%?")
-"""Words and numbers between tokens, with their signs: they are left out."""
-_NEGATIVE = re.compile(r"\(\s?[$\u00a3\u00a5\u20ac]?\s?\d[\d.,'\u2019 ]*[.,]\d+\s?[%$\u00a3\u00a5\u20ac]?\)")
-_FORMULA = ("<super>", "<sub>", "<fraction>")
-_RULE = re.compile(r"([-=_~+*#.<>|\u2010-\u2015])\1\1+")
-"""Equal characters in a row that are a ruled line, and no operator."""
 
 
 @lru_cache(_HELD)

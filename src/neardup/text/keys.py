@@ -27,6 +27,11 @@ _GOLD = 0x9E37_79B9_7F4A_7C15
 _WORD = (1 << 64) - 1
 _POINT_OF_LONG = 6 + 2 * WORDS
 
+_START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+
+_LENGTH = np.uint64(16 << 56)
+"""The last word: the length of the message in its highest byte."""
+
 
 def key_of(secret: bytes) -> Key:
     """Return the key of a secret.
@@ -85,11 +90,6 @@ def _key(tokens: UInt64s, shingles: UInt64s, stream: UInt64s, occurrences: UInt6
 
 PUBLIC = _published()
 """The key of everything published: signatures, samples of ``families``, known-answer vectors."""
-
-
-_START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
-_LENGTH = np.uint64(16 << 56)
-"""The last word: the length of the message in its highest byte."""
 
 
 def sealed(keys: UInt64s, key: Key) -> UInt64s:

@@ -26,6 +26,34 @@ Tokenizer = Callable[[str], Iterable[tuple[str, int, int]]]
 
 _SIGN = "\ua66e"  # a letter that few texts have: it begins the words that stand for other tokens
 
+_WORDS = (
+    "abstract and as assert async auto await bool boolean break byte case catch chan char class const "
+    "continue crate debugger def default defer del delete do double elif else elsif end ensure enum "
+    "except explicit export extends extern fallthrough false final finally float fn for foreach from "
+    "func function global go goto guard if impl implements import in include inline instanceof int "
+    "interface internal is lambda let long loop match mod module move mut mutable namespace native "
+    "new nil none nonlocal not null operator or override package pass private protected protocol pub "
+    "public raise range readonly redo ref register rescue rethrow return sealed select self short "
+    "signed sizeof static strictfp string struct super switch synchronized template then this throw "
+    "throws trait transient true try type typedef typename typeof undef union unless unsafe unsigned "
+    "until use using val var virtual void volatile when where while with yield "
+)
+_KEYWORDS = frozenset(_WORDS.split())
+
+# every branch is decided by its first characters and none has a choice inside a choice: the time is linear
+_TOKEN = re.compile(
+    r"""
+      (?P<comment> //[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/)?
+                   | \#(?!\s{0,8}(?:include|define|if|ifdef|ifndef|else|elif|endif|pragma|undef|error)\b)[^\n]* )
+    | (?P<str> \"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*(?:\"\"\")? | '''(?:[^'\\]|\\.|'(?!''))*(?:''')?
+                   | \"(?:[^\"\\\n]|\\.)*\"? | '(?:[^'\\\n]|\\.)*'? | `(?:[^`\\]|\\.)*`? )
+    | (?P<num> \.?[0-9](?:[eEpP][+-]|[\w.])* )
+    | (?P<id> [^\W\d]\w* )
+    | (?P<sign> <<=|>>=|\.\.\.|===|!==|->|=>|::|:=|\+\+|--|&&|\|\||<=|>=|==|!=|<<|>>|[-+*/%&|^]=|[^\w\s\ufffd] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
 
 class TokenText(NamedTuple):
     """Tokens as one text of words, and the characters [begin, end) from which each of its characters comes.
@@ -95,35 +123,6 @@ def _failed(name: str, error: Any) -> InputError:
         "(token, begin, end) for each token in order, a str that is not empty and its place in the text",
         f"Mend the package {tokenizer_version(name)}, or choose another tokenizer",
     )
-
-
-_WORDS = (
-    "abstract and as assert async auto await bool boolean break byte case catch chan char class const "
-    "continue crate debugger def default defer del delete do double elif else elsif end ensure enum "
-    "except explicit export extends extern fallthrough false final finally float fn for foreach from "
-    "func function global go goto guard if impl implements import in include inline instanceof int "
-    "interface internal is lambda let long loop match mod module move mut mutable namespace native "
-    "new nil none nonlocal not null operator or override package pass private protected protocol pub "
-    "public raise range readonly redo ref register rescue rethrow return sealed select self short "
-    "signed sizeof static strictfp string struct super switch synchronized template then this throw "
-    "throws trait transient true try type typedef typename typeof undef union unless unsafe unsigned "
-    "until use using val var virtual void volatile when where while with yield "
-)
-_KEYWORDS = frozenset(_WORDS.split())
-
-# every branch is decided by its first characters and none has a choice inside a choice: the time is linear
-_TOKEN = re.compile(
-    r"""
-      (?P<comment> //[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/)?
-                   | \#(?!\s{0,8}(?:include|define|if|ifdef|ifndef|else|elif|endif|pragma|undef|error)\b)[^\n]* )
-    | (?P<str> \"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*(?:\"\"\")? | '''(?:[^'\\]|\\.|'(?!''))*(?:''')?
-                   | \"(?:[^\"\\\n]|\\.)*\"? | '(?:[^'\\\n]|\\.)*'? | `(?:[^`\\]|\\.)*`? )
-    | (?P<num> \.?[0-9](?:[eEpP][+-]|[\w.])* )
-    | (?P<id> [^\W\d]\w* )
-    | (?P<sign> <<=|>>=|\.\.\.|===|!==|->|=>|::|:=|\+\+|--|&&|\|\||<=|>=|==|!=|<<|>>|[-+*/%&|^]=|[^\w\s\ufffd] )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 
 
 def tokens_of_code(text: str) -> Iterator[tuple[str, int, int]]:

@@ -16,6 +16,30 @@ from neardup.tables import Bools, Int64s, UInt64s
 from neardup.text.units import Units
 from neardup.unicode import codepoints_of
 
+LONGEST = 1 << 20
+"""Texts of more characters are not searched for quotes."""
+
+_MARKED = re.compile(r"^[ \t]*[>＞][>＞ \t]*", re.MULTILINE)
+_ENDS_IN_COLON = re.compile(r"^[^\n]{0,400}[:：][ \t\r]*$", re.MULTILINE)
+_WROTE = re.compile(
+    r"\b(?:wrote|writes|schrieb|schreibt|écrit|escribió|escreveu|ha scritto|scrisse|schreef|skrev|kirjoitti"
+    r"|napisał|napsala?|napísala?|írta|a scris|έγραψε|написала?|пише|пишет|писал|написав|yazdı|đã viết|menulis)\b"
+    r"|写道|寫道|さんは書きました|のメッセージ|님이 작성|כתב|كتب|เขียนว่า",
+    re.IGNORECASE,
+)
+_HEADERS = re.compile(
+    r"^(?P<label>[^\n:：]{1,30})[:：][^\n]*\n(?:[^\n:：]{1,30}[:：][^\n]*(?:\n|\Z)){2,}", re.MULTILINE
+)
+_DATE_OR_ADDRESS = re.compile(r"[@\d]")
+_START, _NEXT = re.compile(r"[ \t>＞]*"), re.compile(r"(?:[ \t>＞]*\r?\n)*([ \t>＞]*)")
+_SENDER = (
+    "from von de da van från fra od от від expéditeur absender mittente remitente afzender nadawca lähettäjä "
+    "feladó expeditor από kimden gönderen dari từ จาก من מאת 发件人 發件人 寄件者 差出人 送信者 보낸사람"
+)
+
+_FROM = frozenset(_SENDER.split())
+"""Labels of the sender, without white space."""
+
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
@@ -113,30 +137,6 @@ def _uncovered(stretches: Int64s, size: int) -> Int64s:
     begins, ends = stretches[order, 0], stretches[order].sum(axis=1)
     gaps = np.column_stack((np.concatenate(([0], ends)), np.concatenate((begins, [size]))))
     return gaps[gaps[:, 1] > gaps[:, 0]]
-
-
-LONGEST = 1 << 20
-"""Texts of more characters are not searched for quotes."""
-
-_MARKED = re.compile(r"^[ \t]*[>＞][>＞ \t]*", re.MULTILINE)
-_ENDS_IN_COLON = re.compile(r"^[^\n]{0,400}[:：][ \t\r]*$", re.MULTILINE)
-_WROTE = re.compile(
-    r"\b(?:wrote|writes|schrieb|schreibt|écrit|escribió|escreveu|ha scritto|scrisse|schreef|skrev|kirjoitti"
-    r"|napisał|napsala?|napísala?|írta|a scris|έγραψε|написала?|пише|пишет|писал|написав|yazdı|đã viết|menulis)\b"
-    r"|写道|寫道|さんは書きました|のメッセージ|님이 작성|כתב|كتب|เขียนว่า",
-    re.IGNORECASE,
-)
-_HEADERS = re.compile(
-    r"^(?P<label>[^\n:：]{1,30})[:：][^\n]*\n(?:[^\n:：]{1,30}[:：][^\n]*(?:\n|\Z)){2,}", re.MULTILINE
-)
-_DATE_OR_ADDRESS = re.compile(r"[@\d]")
-_START, _NEXT = re.compile(r"[ \t>＞]*"), re.compile(r"(?:[ \t>＞]*\r?\n)*([ \t>＞]*)")
-_SENDER = (
-    "from von de da van från fra od от від expéditeur absender mittente remitente afzender nadawca lähettäjä "
-    "feladó expeditor από kimden gönderen dari từ จาก من מאת 发件人 發件人 寄件者 差出人 送信者 보낸사람"
-)
-_FROM = frozenset(_SENDER.split())
-"""Labels of the sender, without white space."""
 
 
 def depths_of(units: Units) -> Int64s:

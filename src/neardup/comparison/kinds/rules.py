@@ -24,6 +24,14 @@ from neardup.unicode import DIGITS_ZERO
 LEFT_SHARE = 10
 """With moved text, at most a tenth of the tokens may be in no block."""
 
+UNKNOWN = "not determined: the texts repeat themselves too often to be aligned in full"
+
+_ZEROS = np.sort(DIGITS_ZERO)
+_NUMBER = np.uint32(ord("#"))
+
+_BEGIN = np.uint32(1 << 31)
+"""Marks the first code point of a token; code points have 21 bits."""
+
 
 @dataclass(frozen=True, eq=False)
 class Kind:
@@ -191,9 +199,6 @@ def _lines(units: Units) -> list[bytes]:
     ]
 
 
-UNKNOWN = "not determined: the texts repeat themselves too often to be aligned in full"
-
-
 def sentence(kind: Kind) -> str:
     """Return a sentence about the difference of A and B, without a full stop.
 
@@ -254,12 +259,6 @@ def _block_sentence(kind: Kind) -> str:
     ]
     only = f"{'at most ' * blocks.at_most}{', '.join(parts)}, in {counted(blocks.places, 'place')}"
     return f"{only}; {of_moved}" if blocks.moved.any() else only
-
-
-_ZEROS = np.sort(DIGITS_ZERO)
-_NUMBER = np.uint32(ord("#"))
-_BEGIN = np.uint32(1 << 31)
-"""Marks the first code point of a token; code points have 21 bits."""
 
 
 @dataclass(frozen=True, eq=False)

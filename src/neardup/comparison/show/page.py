@@ -36,6 +36,25 @@ GENERATOR = "neardup compare"
 NOTEBOOK_CHARACTERS = 400_000
 """Limit for both texts together: a notebook file stores every output, and some show none above 10 MB."""
 
+EQUAL_ROWS, EQUAL_COLUMNS = 2, 200
+"""Rows of equal text shown around a difference, and the columns from which the rest is folded."""
+
+LISTED, LISTED_BRIEFLY, LISTED_OPEN = 1000, 30, 12
+"""Most differences in the list, in that of a page with a limit, and in a list that starts open."""
+
+AROUND, HEAD = 60, 40
+"""Characters of equal text quoted before a difference, and columns of a name above a text."""
+
+NEAR = 1 / 250
+"""The least distance of two differences on the strip beside the texts, as a share of its length."""
+
+COLOURS = 6
+
+SHORTEST_CUT, LONGEST_SENTENCE = 120, 320
+"""Columns of the shortest equal text that is folded inside a row; longer sentences are cut at a word."""
+SENTENCE_END = re.compile(r"[.!?…؟।]+[\])\"'’”»]*\s+|[。！？]+[」』）]*|\n+")
+_SPACE = re.compile(r"\s+")
+
 
 def style_sheet() -> str:
     """Return the style of pages with comparisons; everything in it is inside ``.neardup``."""
@@ -68,16 +87,6 @@ def as_fragment(record: ComparisonRecord) -> str:
     body = ComparisonBody(record, ("A", "B"), full=False, prefix=f"n{both.hexdigest()[:8]}-", level=4)
     small = len(record.a.text) + len(record.b.text) <= NOTEBOOK_CHARACTERS
     return fragment(body.html("whole", small), style=notebook_style(_rules()))
-
-
-EQUAL_ROWS, EQUAL_COLUMNS = 2, 200
-"""Rows of equal text shown around a difference, and the columns from which the rest is folded."""
-LISTED, LISTED_BRIEFLY, LISTED_OPEN = 1000, 30, 12
-"""Most differences in the list, in that of a page with a limit, and in a list that starts open."""
-AROUND, HEAD = 60, 40
-"""Characters of equal text quoted before a difference, and columns of a name above a text."""
-NEAR = 1 / 250
-"""The least distance of two differences on the strip beside the texts, as a share of its length."""
 
 
 class ComparisonBody:
@@ -242,11 +251,6 @@ class ComparisonBody:
                 yield name, *wording.value_of(value), kind, sentence
 
 
-COLOURS = 6
-SHORTEST_CUT, LONGEST_SENTENCE = 120, 320
-"""Columns of the shortest equal text that is folded inside a row; longer sentences are cut at a word."""
-SENTENCE_END = re.compile(r"[.!?…؟।]+[\])\"'’”»]*\s+|[。！？]+[」』）]*|\n+")
-_SPACE = re.compile(r"\s+")
 Part: TypeAlias = tuple[str, bool]
 """Text, and whether it does not count."""
 

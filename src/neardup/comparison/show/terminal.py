@@ -83,6 +83,18 @@ _LEGEND = (
     (("characters",), f"{_OTHER} equal but for the marked characters"),
 )
 
+STYLES_OF_MATCHES = 4
+_BASE_BEGINS, _BASE_ENDS = "|:", ":|"
+_NO_MARKS = ("", "")
+_CHANGED = (("removed", "[-", "-]"), ("added", "{+", "+}"))
+
+LEAST_ROOM = 4
+"""A word longer than a line begins directly after the last one, if at least this many columns are left."""
+
+HARD_SPACE = "\u00a0"
+"""Keeps words together until lines are cut, and is then shown as a space."""
+_WORDS = re.compile(rf"\n|[\S{HARD_SPACE}]+")
+
 
 def as_text(
     record: ComparisonRecord, names: tuple[str, str], width: int, *, colour: bool, full: bool, every: bool = False
@@ -259,11 +271,7 @@ class _Inline(_Body):
         return Styled(self._marked.of_both(row), self.width - 3)
 
 
-STYLES_OF_MATCHES = 4
-_BASE_BEGINS, _BASE_ENDS = "|:", ":|"
-_NO_MARKS = ("", "")
 Span = tuple[int, int]
-_CHANGED = (("removed", "[-", "-]"), ("added", "{+", "+}"))
 
 
 class MarkedRows:
@@ -431,13 +439,6 @@ def _to_same(kinds: list[int], begin: int, last: int) -> tuple[int, bool]:
         edited |= kinds[begin] != BETWEEN
         begin += 1
     return begin, edited
-
-
-LEAST_ROOM = 4
-"""A word longer than a line begins directly after the last one, if at least this many columns are left."""
-HARD_SPACE = "\u00a0"
-"""Keeps words together until lines are cut, and is then shown as a space."""
-_WORDS = re.compile(rf"\n|[\S{HARD_SPACE}]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,31 @@ EQUAL_BUT_SPACE = "A and B have the same characters; line ends, white space or U
 EQUAL_TOKENS = "A and B have the same {}s in the same order, but not the same characters: {}."
 EQUAL_BUT_LEFT_OUT = "The {}s that count are the same in the same order; of the characters between them: {}."
 
+FILLER = "\ufdd0"
+"""A character that no text has."""
+
+_WIDTHS = range(40, 121)
+"""Characters of the longest line of a paragraph with hard line ends."""
+
+QUOTED = 80
+"""Length of a quotation, in characters."""
+
+_IDEOGRAPH = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+"""Scripts that have no space between words: their lines stay."""
+
+MAIN_MEASURES = ("resemblance", "containment_a", "containment_b", "chunk_union_literal", "lcs", "minhash")
+"""The measures that are shown with a sentence each, unless all are asked for."""
+
+WORDS = {
+    "changed": ("changed", "±"),
+    "only_a": ("only in A", "−"),
+    "only_b": ("only in B", "+"),
+    "moved_a": ("moved, in A", "~"),
+    "moved_b": ("moved, in B", "~"),
+    "characters": ("other characters", "\u2260"),
+}
+"""The kinds of rows that are not equal: in words, and as a mark."""
+
 
 def value_of(measure: Any) -> tuple[str, str]:
     """Return a measure as text (shares cut to three digits) and its 95 % interval ("" unless it is an estimate).
@@ -252,12 +277,6 @@ def part_of(text: str, begin: int, end: int) -> str:
     return text[begin : end - cuts].replace(FILLER, "")
 
 
-FILLER = "\ufdd0"
-"""A character that no text has."""
-_WIDTHS = range(40, 121)
-"""Characters of the longest line of a paragraph with hard line ends."""
-
-
 def flowed(text: str) -> str:
     r"""Return a text of the same length, with a space for each hard line end inside paragraphs.
 
@@ -279,26 +298,8 @@ def flowed(text: str) -> str:
     return "".join(out)
 
 
-QUOTED = 80
-"""Length of a quotation, in characters."""
-
-_IDEOGRAPH = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
-"""Scripts that have no space between words: their lines stay."""
-
 Part: TypeAlias = tuple[str, bool]
 """Words, and whether they are quoted from a document."""
-
-MAIN_MEASURES = ("resemblance", "containment_a", "containment_b", "chunk_union_literal", "lcs", "minhash")
-"""The measures that are shown with a sentence each, unless all are asked for."""
-WORDS = {
-    "changed": ("changed", "±"),
-    "only_a": ("only in A", "−"),
-    "only_b": ("only in B", "+"),
-    "moved_a": ("moved, in A", "~"),
-    "moved_b": ("moved, in B", "~"),
-    "characters": ("other characters", "\u2260"),
-}
-"""The kinds of rows that are not equal: in words, and as a mark."""
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,16 @@ SHOWN_BANDS, FORMULAS = 16, 4
 APART = 0.04
 """Pairs whose similarities differ by less have one mark on a curve."""
 
+GAP = 2
+
+WIDEST, SHOWN_PAIRS = 51, 6
+
+SCALES = (0.2, 0.4, 1.0)
+"""Upper ends of the scale, so that low similarities fill it too."""
+
+NUMBERS = 24
+"""Columns reserved for the numbers beside a bar."""
+
 
 def text(explained: ExplanationRecord, width: int) -> Iterator[str]:
     """Yield the lines of all sections, with blank lines between them."""
@@ -80,9 +90,6 @@ def _chapters(explained: ExplanationRecord, width: int) -> Iterator[Section]:
 def of_family(explained: ExplanationRecord, drawn: DrawnHashes) -> str:
     """Return the family and slots in parentheses, or "" if there is only one."""
     return f" ({drawn.family}, {counted(drawn.slots, 'slot')})" if len(explained.drawn) > 1 else ""
-
-
-GAP = 2
 
 
 @dataclass(frozen=True)
@@ -171,13 +178,6 @@ def folded(texts: Sequence[str], width: int) -> Iterator[str]:
     """Yield paragraphs in lines of at most ``width`` characters."""
     for text in texts:
         yield from wrap(text, width)
-
-
-WIDEST, SHOWN_PAIRS = 51, 6
-SCALES = (0.2, 0.4, 1.0)
-"""Upper ends of the scale, so that low similarities fill it too."""
-NUMBERS = 24
-"""Columns reserved for the numbers beside a bar."""
 
 
 def bar(drawn: Estimate, exact: float, width: int, top: float = 1.0) -> str:

@@ -38,6 +38,18 @@ MOST_DOCUMENTS = 100_000
 MOST_BYTES = {"word": 200_000_000, "char": 40_000_000}
 """Bytes at which the adviser stops, by unit: the exact join needs 16 bytes per shingle (token or character)."""
 
+MOST_LOOKED_AT, MOST_BYTES_LOOKED_AT, MOST_WORK = 2000, 24_000_000, 24_000_000_000
+"""More documents than this, or with more bytes, are not looked at together, nor more documents times bytes."""
+
+FAMILIES = 0.75
+"""The share of a part that whole families of documents may take."""
+
+BLOCK = 40
+"""Documents without a known relative are taken in blocks, because relatives are often neighbours in the input."""
+
+TRIED_BYTES = 20_000_000
+"""Common text is learned from the first documents."""
+
 
 def _no_texts() -> pa.Array:
     return pa.array([], pa.large_binary())
@@ -136,16 +148,6 @@ def _repeated(ids: pa.Array) -> tuple[str, ...]:
 def _lengths(texts: pa.Array) -> Int64s:
     lengths: Int64s = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     return lengths
-
-
-MOST_LOOKED_AT, MOST_BYTES_LOOKED_AT, MOST_WORK = 2000, 24_000_000, 24_000_000_000
-"""More documents than this, or with more bytes, are not looked at together, nor more documents times bytes."""
-
-FAMILIES = 0.75
-"""The share of a part that whole families of documents may take."""
-
-BLOCK = 40
-"""Documents without a known relative are taken in blocks, because relatives are often neighbours in the input."""
 
 
 @dataclass(frozen=True)
@@ -256,10 +258,6 @@ def counts_of(
 def _fitting(numbers: Int64s, sizes: Int64s, most: int, room: int) -> Int64s:
     """Return the first of the documents, at most ``most`` and of at most ``room`` bytes."""
     return numbers[:most][np.cumsum(sizes[numbers[:most]]) <= room]
-
-
-TRIED_BYTES = 20_000_000
-"""Common text is learned from the first documents."""
 
 
 def unit_counts(texts: pa.Array, shingles: Shingles) -> Int64s:

@@ -59,16 +59,6 @@ _AT_ONCE = 4096
 _LEAVES = ("content", "value", "text")
 """The fields of records that hold their text, in chats and in choices; the others have roles and labels."""
 
-
-class ItemText(NamedTuple):
-    """A text of the test side: its test set (the file), the id of its row, the field, and the text itself."""
-
-    test_set: str
-    id: str
-    field: str
-    text: str
-
-
 _COLUMNS = pa.schema(
     [
         ("test_set", pa.dictionary(pa.int32(), pa.large_string())),
@@ -77,6 +67,15 @@ _COLUMNS = pa.schema(
         ("text", pa.large_string()),
     ]
 )
+
+
+class ItemText(NamedTuple):
+    """A text of the test side: its test set (the file), the id of its row, the field, and the text itself."""
+
+    test_set: str
+    id: str
+    field: str
+    text: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,24 @@ from neardup.tables import Int64s, UInt64s
 TOP, DUPLICATE = range(2, 5), range(5, 11)
 """The n of the figures for the most frequent n-gram, and of those for all repeated n-grams."""
 
+DOCUMENTS = pa.schema(
+    [
+        ("id", pa.large_string()),
+        ("source", pa.large_string()),
+        ("row", pa.int64()),
+        ("tokens", pa.int64()),
+        ("repeated_tokens", pa.int64()),
+        ("longest_own_passage", pa.int64()),
+        ("repeated_lines", pa.float64()),
+        ("repeated_line_characters", pa.float64()),
+        ("repeated_paragraphs", pa.float64()),
+        ("repeated_paragraph_characters", pa.float64()),
+        *((f"top_{n}_gram", pa.float64()) for n in TOP),
+        *((f"repeated_{n}_grams", pa.float64()) for n in DUPLICATE),
+    ]
+)
+"""The columns of documents.parquet; ``longest_own_passage``: tokens of the longest passage that is there twice."""
+
 
 class OwnRepetition(NamedTuple):
     """The share of a text that repeats other parts of it.
@@ -92,25 +110,6 @@ def _covered_by(tokens: UInt64s, spans: Int64s, n: int, alone: bool) -> Iterator
         before[1:][grams[1:] != grams[:-1]] = 0
     fresh = (ends - np.maximum(begins, before)).clip(0)
     yield from np.bincount(grams, fresh).astype(np.int64).tolist()
-
-
-DOCUMENTS = pa.schema(
-    [
-        ("id", pa.large_string()),
-        ("source", pa.large_string()),
-        ("row", pa.int64()),
-        ("tokens", pa.int64()),
-        ("repeated_tokens", pa.int64()),
-        ("longest_own_passage", pa.int64()),
-        ("repeated_lines", pa.float64()),
-        ("repeated_line_characters", pa.float64()),
-        ("repeated_paragraphs", pa.float64()),
-        ("repeated_paragraph_characters", pa.float64()),
-        *((f"top_{n}_gram", pa.float64()) for n in TOP),
-        *((f"repeated_{n}_grams", pa.float64()) for n in DUPLICATE),
-    ]
-)
-"""The columns of documents.parquet; ``longest_own_passage``: tokens of the longest passage that is there twice."""
 
 
 def document_table(result: RepeatedPassages, meter: Meter) -> pa.Table:

@@ -34,6 +34,9 @@ _CHUNK = "chunk "
 """The name of the tokens of a chunk in a journal, before its number."""
 Result = TypeVar("Result")
 
+_END = "end"
+"""The last part of a scan: the number of its chunks."""
+
 
 @dataclass(frozen=True, eq=False)
 class DocumentRows:
@@ -207,10 +210,6 @@ def _read(chunk: Chunk, columns: Chosen, key: Key, journal: FinishedParts | None
         facts = _ChunkFacts(ends.tolist(), numbers, of_ids, problems, alone, memory_of(chunk))
         journal.put(name, with_facts(pa.table([tokens], names=["tokens"]), facts))
     return _Read(chunk, tokens, ends, rows.row_numbers, ids, rows.problems, alone)
-
-
-_END = "end"
-"""The last part of a scan: the number of its chunks."""
 
 
 def write_scan(

@@ -35,6 +35,8 @@ WITHOUT_LIMIT = 1 << 30
 """Bytes of the portions that are searched at a time in a run without a memory limit."""
 _MOST_PORTIONS = 1 << 10
 
+_FOUND = ("places", "windows", "numbers")
+
 
 @dataclass(frozen=True, eq=False)
 class RepeatedBlocks:
@@ -176,9 +178,6 @@ def _packed(part: _Part, form: UInt64s, again: UInt64s, portions: int) -> tuple[
     runs = runs[np.argsort(runs[:, 2], kind="stable")]
     words, edges = packed(tokens, runs, begin, int(form[0]))
     return words, edges[np.searchsorted(runs[:, 2], np.arange(portions + 1))], len(tokens)
-
-
-_FOUND = ("places", "windows", "numbers")
 
 
 def _searched(

@@ -43,6 +43,9 @@ _LOOKED_AT = 1 << 22
 _STEP, _STEPS = 1 << 12, 200
 """Fewest documents of a step that reports progress, and most steps."""
 
+_PARTS = 1_000_000_000
+"""Similarities are compared as whole numbers of these parts."""
+
 
 class LinkLimits(NamedTuple):
     """Two limits of the search for links that change its time, and not what it finds.
@@ -438,9 +441,6 @@ def _numbered(pairs: pa.Table, number: Int64s | int) -> pa.Table:
 
 
 Id = TypeVar("Id", bound=Hashable)
-
-_PARTS = 1_000_000_000
-"""Similarities are compared as whole numbers of these parts."""
 
 
 def group_pairs(

@@ -39,6 +39,20 @@ _PORTION = 1 << 22
 
 _ODD = np.uint64(0x9E37_79B9_7F4A_7C15)
 
+SMALL = 1 << 21
+"""Units of a small run, in which the passages of up to MOST_DOCUMENTS removed documents are looked up."""
+
+MOST_DOCUMENTS = 1000
+
+IN_LARGE_RUNS = 10
+"""The number in all other runs: reading the texts again would take too long there."""
+
+MOST_UNITS = 1 << 21
+"""Units (tokens or characters) of these documents, and of the ones that stay in their groups, together."""
+
+EXCERPT = 120
+"""Characters of a passage that are shown."""
+
 
 @dataclass(frozen=True)
 class Residue:
@@ -315,21 +329,6 @@ def _allowed(shingles: Int64s, most: float) -> Int64s:
     numerator, denominator = ratio(most)
     allowed: Int64s = np.maximum(shingles, 0) * numerator // denominator
     return allowed
-
-
-SMALL = 1 << 21
-"""Units of a small run, in which the passages of up to MOST_DOCUMENTS removed documents are looked up."""
-
-MOST_DOCUMENTS = 1000
-
-IN_LARGE_RUNS = 10
-"""The number in all other runs: reading the texts again would take too long there."""
-
-MOST_UNITS = 1 << 21
-"""Units (tokens or characters) of these documents, and of the ones that stay in their groups, together."""
-
-EXCERPT = 120
-"""Characters of a passage that are shown."""
 
 
 def with_passages(decisions: Decisions, documents: CopyClasses, now: Standing, rows: Rows) -> Decisions:

@@ -15,6 +15,11 @@ from neardup.tables import Bools, Int64s
 Alike = Callable[[int, int], bool]
 """Whether two rows are copies or a pair at or above the threshold."""
 
+OTHER_GROUP = "the two are not in one group"
+GOES = "the document is removed by a decision"
+REFERENCE = "a document of the reference set represents the group"
+OVERTAKEN = "a later decision chose another representative"
+
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
@@ -48,12 +53,6 @@ class Placement:
     heads: Int64s
     refused: dict[int, int]
     unused: dict[int, str]
-
-
-OTHER_GROUP = "the two are not in one group"
-GOES = "the document is removed by a decision"
-REFERENCE = "a document of the reference set represents the group"
-OVERTAKEN = "a later decision chose another representative"
 
 
 def place(heads: Int64s, rank: Int64s, constraints: Constraints, alike: Alike) -> Placement:

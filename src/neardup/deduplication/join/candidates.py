@@ -33,6 +33,14 @@ _AT_ONCE = 1 << 20
 
 _HEAD = "candidates"
 
+HUB = 100
+"""A bucket of more documents than this is a hub: its 4,950 pairs would cost more than the exact join does."""
+
+_BAND_BYTES = 26
+"""Bytes a document while one band is searched: its key, its place in two orders, half a run, and the hub mark."""
+
+_LOW = np.uint64(0xFFFF_FFFF)
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -162,15 +170,6 @@ class SpilledBands:
         """The keys in one band, read now."""
         keys: UInt64s = self._files[band].read()
         return keys
-
-
-HUB = 100
-"""A bucket of more documents than this is a hub: its 4,950 pairs would cost more than the exact join does."""
-
-_BAND_BYTES = 26
-"""Bytes a document while one band is searched: its key, its place in two orders, half a run, and the hub mark."""
-
-_LOW = np.uint64(0xFFFF_FFFF)
 
 
 def band_candidates(

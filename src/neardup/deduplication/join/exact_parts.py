@@ -44,6 +44,9 @@ _MOST_TRIES = 4096
 _PORTIONS = 1 << 6
 """Portions by hash into which entries of prefixes are written; several are sorted at a time if they fit."""
 
+_ENTRY = np.dtype([("hash", np.uint64), ("owner", np.int32), ("reach", np.int32)])
+"""An entry of a prefix as working files have it: 16 bytes."""
+
 
 @dataclass(frozen=True)
 class Join:
@@ -173,9 +176,6 @@ class _Listed:
         for file, mine in zip(self._files, np.split(entries[order], ends[:-1]), strict=True):
             file.append(mine)
 
-
-_ENTRY = np.dtype([("hash", np.uint64), ("owner", np.int32), ("reach", np.int32)])
-"""An entry of a prefix as working files have it: 16 bytes."""
 
 Entries = np.ndarray[tuple[int], np.dtype[np.void]]
 

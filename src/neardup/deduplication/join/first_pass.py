@@ -67,6 +67,34 @@ HASH_BYTES = 8
 _BYTES_A_WORD = 6
 """Bytes of text for a word of prose, about, with the space before it."""
 
+LOOKED_AT, BEGINNING = 256, 2000
+"""Texts of a chunk, evenly spaced, and bytes of each, that are looked at for errors of OCR."""
+
+OCR_ERROR = r"[a-z][01|][a-z]{2}|[a-z]{2}[01|][a-z]|\b1[a-z]{4}|[A-Z]{2}l[A-Z]"
+"""Letters that OCR has read as 0, 1, | or l: d0es, e1ectric, 1etter, HEATlNG. No dictionary is needed."""
+
+LEAST_ERRORS, WORDS_AN_ERROR = 3, 100
+"""A text looks like the output of OCR with errors in at least 3 different words, and one in 100 words."""
+
+_ERROR, _WORD = re.compile(OCR_ERROR.encode()), re.compile(rb"[\w|]+")
+
+NO_ERROR = re.compile(rb"[2-9_]|^[0-9a-f|]+$")
+"""Words of source code and data: with other digits or low lines (m1ap_2), and hexadecimal numbers (f0ff)."""
+
+SIGNS, SIGNS_OF_CODE = b"{}()[]=<>;_#$&\\/*", 30
+"""Source code has at least one of its signs in this many characters; letters and reports have fewer."""
+
+OF_ROWS = ("units", "bytes", "left", "within", "across")
+"""The columns of numbers that are held of every row."""
+
+OF_DOCUMENTS = ("signature", "simhash")
+"""The columns that are held of documents only."""
+
+CHARACTERS = "characters"
+"""The column of hashes that tell identical copies, held until all rows are known."""
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
 
 class KeptSets:
     """The sets of the documents read so far, which a later stage needs; ``open`` says whether they are still kept.
@@ -242,18 +270,6 @@ def under_seal(hashes: Mapping[str, UInt64s], key: Key) -> dict[str, UInt64s]:
     return {"key": sealed(hashes["key"], key), "characters": sealed_hashes(hashes["characters"], key)}
 
 
-LOOKED_AT, BEGINNING = 256, 2000
-"""Texts of a chunk, evenly spaced, and bytes of each, that are looked at for errors of OCR."""
-
-OCR_ERROR = r"[a-z][01|][a-z]{2}|[a-z]{2}[01|][a-z]|\b1[a-z]{4}|[A-Z]{2}l[A-Z]"
-"""Letters that OCR has read as 0, 1, | or l: d0es, e1ectric, 1etter, HEATlNG. No dictionary is needed."""
-
-LEAST_ERRORS, WORDS_AN_ERROR = 3, 100
-"""A text looks like the output of OCR with errors in at least 3 different words, and one in 100 words."""
-
-_ERROR, _WORD = re.compile(OCR_ERROR.encode()), re.compile(rb"[\w|]+")
-
-
 def scans(texts: pa.Array, unit: str) -> list[int]:
     """Return the places of texts that look like the output of OCR, among some of them; none without words."""
     if unit != "word" or not len(texts):
@@ -272,13 +288,6 @@ def _is_scan(text: bytes) -> bool:
     is_code = SIGNS_OF_CODE * signs >= len(text) or all(b"|" in word for word in words)
     enough = len(set(words)) >= LEAST_ERRORS and WORDS_AN_ERROR * len(words) >= len(text.split())
     return enough and not is_code
-
-
-NO_ERROR = re.compile(rb"[2-9_]|^[0-9a-f|]+$")
-"""Words of source code and data: with other digits or low lines (m1ap_2), and hexadecimal numbers (f0ff)."""
-
-SIGNS, SIGNS_OF_CODE = b"{}()[]=<>;_#$&\\/*", 30
-"""Source code has at least one of its signs in this many characters; letters and reports have fewer."""
 
 
 def _streams(chunk: ChunkTexts) -> None:
@@ -380,12 +389,6 @@ FEATURES: tuple[Callable[[ChunkTexts], None], ...] = (
     _zeros,
 )
 """The features, in the order in which they change the keys."""
-OF_ROWS = ("units", "bytes", "left", "within", "across")
-"""The columns of numbers that are held of every row."""
-OF_DOCUMENTS = ("signature", "simhash")
-"""The columns that are held of documents only."""
-CHARACTERS = "characters"
-"""The column of hashes that tell identical copies, held until all rows are known."""
 
 
 def _lists(sets: ShingleSets) -> pa.Array:
@@ -611,9 +614,6 @@ class _RowsUnderWay:
 def _spread(characters: UInt64s) -> UInt64s:
     """Two words, uint64[n, 2], that are mixed into keys so that they differ where the characters do."""
     return np.column_stack((characters, characters * _ODD))
-
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _sets_in(lists: pa.Array) -> ShingleSets:

@@ -46,6 +46,37 @@ SEEDS = 100
 
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15))
 
+FEW = 1.5
+"""The variance of families is multiplied by this: few families carry it, and it is estimated from those few
+(the square of Student's t over the normal quantile is 1.5 at seven families)."""
+
+_BOUNDED = 0.1
+"""An estimate counts as an upper bound if more than this share of it, and more than this many pairs, is one."""
+
+_SHINGLES = 1 << 19
+"""Shingles of the families sketched again: with 100 seeds they take about half a second."""
+
+_PAIRS = 1 << 16
+"""Pairs of the families sketched again."""
+
+_MANY = 1 << 22
+"""With more pairs of hub documents than this, pairs within crowds are not looked at."""
+
+_ALMOST_SURELY = 1 - 1e-9
+"""Cap on the probability of missing: a pair that only a chain could find must not get infinite weight."""
+
+_NOTHING = 1e-3
+"""Families are skipped while together they account for no more missed pairs than this."""
+
+_NEVER = 1e-9
+"""A pair missed less often than this is not examined further: a billion such pairs make one missed pair."""
+
+_MEMBER_SHINGLES = 1 << 18
+"""Shingles of the members sketched again; from larger crowds, members are drawn."""
+
+_FEWEST = 64
+"""Members of a crowd that are drawn, at least."""
+
 
 def proposed_again(
     sets: ShingleSets, families: Int64s, ends: tuple[Int64s, Int64s], plan: Plan, sketch: str, threads: int = 1
@@ -148,14 +179,6 @@ def mixed(numbers: UInt64s) -> UInt64s:
     return x
 
 
-FEW = 1.5
-"""The variance of families is multiplied by this: few families carry it, and it is estimated from those few
-(the square of Student's t over the normal quantile is 1.5 at seven families)."""
-
-_BOUNDED = 0.1
-"""An estimate counts as an upper bound if more than this share of it, and more than this many pairs, is one."""
-
-
 @dataclass(frozen=True)
 class Missing:
     """The expected number of missed pairs, its ``variance``, and the variance if pairs were unrelated (``alone``).
@@ -185,25 +208,6 @@ class Missing:
     def together(self) -> float:
         """How many pairs are missed together, on average; 1 for unrelated pairs."""
         return max(1.0, self.variance / self.alone) if self.alone else 1.0
-
-
-_SHINGLES = 1 << 19
-"""Shingles of the families sketched again: with 100 seeds they take about half a second."""
-
-_PAIRS = 1 << 16
-"""Pairs of the families sketched again."""
-
-_MANY = 1 << 22
-"""With more pairs of hub documents than this, pairs within crowds are not looked at."""
-
-_ALMOST_SURELY = 1 - 1e-9
-"""Cap on the probability of missing: a pair that only a chain could find must not get infinite weight."""
-
-_NOTHING = 1e-3
-"""Families are skipped while together they account for no more missed pairs than this."""
-
-_NEVER = 1e-9
-"""A pair missed less often than this is not examined further: a billion such pairs make one missed pair."""
 
 
 def missed_with(plan: Plan, sketch: str, shared: Int64s, union: Int64s) -> Floats:
@@ -503,13 +507,6 @@ def _joined(a: Int64s, b: Int64s, hit: Bools) -> Bools:
     family = families_of(a[hit], b[hit], int(max(a.max(initial=-1), b.max(initial=-1))) + 1)
     joined: Bools = family[a] == family[b]
     return joined
-
-
-_MEMBER_SHINGLES = 1 << 18
-"""Shingles of the members sketched again; from larger crowds, members are drawn."""
-
-_FEWEST = 64
-"""Members of a crowd that are drawn, at least."""
 
 
 class Members(NamedTuple):

@@ -39,6 +39,33 @@ from neardup.kernels.sorting import equal_groups
 from neardup.runtime import Advance, ordered_map, unreported, worker_count
 from neardup.tables import Bools, Int32s, Int64s, UInt8s, UInt64s, column, verified_table
 
+_IN_RANGE = 1 << 21
+"""Shingles in a range of hashes, about: their filter has at most 4 MB. Fewer are not worth it."""
+
+_ROUNDS = 16
+"""Ranges are counted in this many rounds, each among the sets that the rounds before have left."""
+
+_LONG = 256
+"""Lists that hold this many places to pass for each document are long: texts of one template are in them."""
+
+_DRAWN = 4096
+"""Documents that are looked at for frequent shingles."""
+
+_FREQUENT = 64
+"""A shingle is frequent if it is in more than one of this many documents."""
+
+_WORDS = 4
+"""Words of bits for a document, at most; together at most as many as their parities have."""
+
+_MERGED = 4
+"""Bits are not worth it if more than one of this many shingles would have to be merged all the same."""
+
+_SLICE = 1 << 14
+"""Documents of one task."""
+
+_FEWEST = 1024
+"""Documents whose partners one task looks for, at least."""
+
 
 def repeats_of(hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int) -> UInt8s:
     """How often each shingle occurs again, by its low bits; needs about four bytes of scratch per shingle."""
@@ -70,13 +97,6 @@ class Repeats:
             pass
 
 
-_IN_RANGE = 1 << 21
-"""Shingles in a range of hashes, about: their filter has at most 4 MB. Fewer are not worth it."""
-
-_ROUNDS = 16
-"""Ranges are counted in this many rounds, each among the sets that the rounds before have left."""
-
-
 def with_possible_partners(
     hashes: UInt64s, starts: Int64s, sizes: Int64s, criterion: Criterion, threads: int
 ) -> Int64s:
@@ -106,22 +126,6 @@ def with_possible_partners(
             unique[left] += with_partners
         left = left[unique[left] <= may_lack[left]]
     return left
-
-
-_LONG = 256
-"""Lists that hold this many places to pass for each document are long: texts of one template are in them."""
-
-_DRAWN = 4096
-"""Documents that are looked at for frequent shingles."""
-
-_FREQUENT = 64
-"""A shingle is frequent if it is in more than one of this many documents."""
-
-_WORDS = 4
-"""Words of bits for a document, at most; together at most as many as their parities have."""
-
-_MERGED = 4
-"""Bits are not worth it if more than one of this many shingles would have to be merged all the same."""
 
 
 def searched(hubs: PrefixIndex, left_out: Bools, threads: int, apart: Bools | None = None) -> Searched:
@@ -182,13 +186,6 @@ def _frequent(hubs: PrefixIndex, inside: Int64s) -> UInt64s:
     many = np.flatnonzero(counts > max(1, len(drawn) // _FREQUENT))
     chosen = many[np.argsort(-counts[many], kind="stable")][: 64 * words]
     return np.sort(values[chosen])
-
-
-_SLICE = 1 << 14
-"""Documents of one task."""
-
-_FEWEST = 1024
-"""Documents whose partners one task looks for, at least."""
 
 
 class Prefixes(NamedTuple):

@@ -26,6 +26,9 @@ HELD_SHINGLES = 1 << 26
 
 _FEWEST = 1 << 10
 
+_RUN = 256
+"""Adjacent sets of this many hashes on average are copied in one piece, without a place for each hash."""
+
 
 def held_shingles(search: SearchSettings) -> int:
     """The most shingles held for several stages: an eighth of the room."""
@@ -227,10 +230,6 @@ class FeatureStores:
         if features not in self._stores:
             self._stores[features] = ShingleStore(*self._of, features)
         return self._stores[features]
-
-
-_RUN = 256
-"""Adjacent sets of this many hashes on average are copied in one piece, without a place for each hash."""
 
 
 def sets_at(hashes: UInt64s, starts: Int64s, sizes: Int64s) -> ShingleSets:

@@ -28,6 +28,9 @@ from neardup.tables import VERIFIED, Bools, Int64s, column, distinct, verified_t
 _SLICE = 1 << 14
 """Pairs a thread verifies at a time."""
 
+_AT_ONCE = 1 << 22
+"""Pairs held at once for comparison: 32 MB."""
+
 
 def verify(
     candidates: pa.Table, store: ShingleStore, criterion: Criterion, threads: int, advance: Advance
@@ -91,10 +94,6 @@ def blocks(a: Int64s, b: Int64s, store: ShingleStore) -> Iterator[Int64s]:
     key = block_a * (int(block[-1]) + 1) + block_b
     order = np.argsort(key, kind="stable")
     yield from np.split(order, np.flatnonzero(np.diff(key[order])) + 1)
-
-
-_AT_ONCE = 1 << 22
-"""Pairs held at once for comparison: 32 MB."""
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ FATES: tuple[str, ...] = get_args(Fate)
 _IDS = {"groups": ("id", "group", "family"), "decisions": ("id", "other"), "tags": ("id",)}
 """The columns that hold ids."""
 
+_FURTHER = ("group", "similarity", "kind", "number")
+
 
 def exported(
     result: ResultRecord, state: DecisionState, what: Exported, form: str, *, every: bool = False
@@ -234,9 +236,6 @@ def _others(
         yield {**row, **values}, own_of(document.attachments)
     for id, (kept, reason) in aside.items():
         yield {"id": id, "representative": False, "kept": kept, "reason": reason}, ()
-
-
-_FURTHER = ("group", "similarity", "kind", "number")
 
 
 def _below(id: Id, kept: bool, path: str | None, files: Iterable[Attachment]) -> Iterator[dict[str, Any]]:

@@ -46,6 +46,12 @@ if TYPE_CHECKING:
 
 SHOWN_GROUPS = 10
 
+_NAMES = 100_000
+"""Ids among which similar ones are sought."""
+
+_READ_AGAIN = 10**9
+"""Bytes of text up to which an input is read again to look for an id."""
+
 
 class Found(records.ResultRecord):
     """The result of a run: the tables of ``records.ResultRecord``, with methods to query them."""
@@ -359,12 +365,6 @@ class Found(records.ResultRecord):
         near = get_close_matches(str(id), known, n=3)
         given = f"No document of the input has the id {id!r}"
         raise InputError(given, "", f"Did you mean {' or '.join(near)}?" if near else "")
-
-
-_NAMES = 100_000
-"""Ids among which similar ones are sought."""
-_READ_AGAIN = 10**9
-"""Bytes of text up to which an input is read again to look for an id."""
 
 
 def load(folder: str | Path) -> Found:

@@ -67,6 +67,52 @@ _WITH_PARTNERS = {"word": 0.3, "char": 1.0}
 _CANDIDATES = 0.25
 """The share of the shingles that are in documents of proposed pairs."""
 
+MOST_SAMPLED, FEWEST_SAMPLED = 1000, 100
+"""Documents whose pairs are all compared: fewer if they are long."""
+
+STEPS = 60_000_000
+"""Shingles looked at in all comparisons of the sample, about: a fifth of a second."""
+
+ALIKE = 2
+"""Documents resemble each other from the threshold divided by this: two letters of one template have .47 at .7."""
+
+SEEN = 3
+"""A document is in a crowd only if it resembles this many of the sample: fewer may be a small family."""
+
+A_SHINGLE = 1.6e-6
+"""Processor seconds for each shingle of a document in a crowd, besides those that any document takes.
+
+This and the next two are from benchmarks/crowds.py: letters of 12,000, 24,000, 60,000 and 300,000 documents take
+3.7, 7.2, 9.7 and 58 s more than as many unrelated texts, with 30 to 60 pairs listed for each document; 24,000 that
+differ in one word 2 s, 24,000 menus of 320 shingles 13 s, with a pair or none for each.
+"""
+
+A_MET_PAIR = 5e-6
+"""Processor seconds for each listed pair (12,000 letters: .25 million more, for --pairs all, take 1.3 s)."""
+
+LISTED = 150
+"""Most pairs counted for each document of a crowd unless all are asked for (--pairs all).
+
+Letters of 12,500, 25,000, 50,000 and 300,000 documents: .44, 1.1, 1.4 and 2.5 million are counted, .40, 1.5, .72
+and 4.4 listed.
+The sample cannot tell groups of a little more than CROWD members from those of a little less.
+"""
+
+PAIR_MEMORY = 250
+"""Bytes in memory for each counted pair without a limit: .94, .95 and 1.11 of the memory these letters take."""
+
+CHUNKS = 3
+"""Chunks of the sample, of about 8 MB each."""
+
+ENTRY_BYTES = 16
+"""Bytes in a working file for each entry of a prefix; a prefix has (1 − threshold) of the shingles, and one."""
+
+A_PAIR = 140
+"""Bytes of working files for each pair, whose number only the search knows (measured: 5.1 million took 722 MB)."""
+
+WHOLE = 2.6
+"""A run takes this many times as long as its first pass."""
+
 
 @dataclass(frozen=True)
 class Amounts:
@@ -108,42 +154,6 @@ def _of_join(amounts: Amounts, search: SearchSettings, shingles: Shingles) -> in
 def _of_candidates(amounts: Amounts, search: SearchSettings) -> int:
     """Bytes of the shingle sets of proposed pairs."""
     return HASH_BYTES * min(held_shingles(search), round(_CANDIDATES * amounts.shingles))
-
-
-MOST_SAMPLED, FEWEST_SAMPLED = 1000, 100
-"""Documents whose pairs are all compared: fewer if they are long."""
-
-
-STEPS = 60_000_000
-"""Shingles looked at in all comparisons of the sample, about: a fifth of a second."""
-
-ALIKE = 2
-"""Documents resemble each other from the threshold divided by this: two letters of one template have .47 at .7."""
-
-SEEN = 3
-"""A document is in a crowd only if it resembles this many of the sample: fewer may be a small family."""
-
-A_SHINGLE = 1.6e-6
-"""Processor seconds for each shingle of a document in a crowd, besides those that any document takes.
-
-This and the next two are from benchmarks/crowds.py: letters of 12,000, 24,000, 60,000 and 300,000 documents take
-3.7, 7.2, 9.7 and 58 s more than as many unrelated texts, with 30 to 60 pairs listed for each document; 24,000 that
-differ in one word 2 s, 24,000 menus of 320 shingles 13 s, with a pair or none for each.
-"""
-
-A_MET_PAIR = 5e-6
-"""Processor seconds for each listed pair (12,000 letters: .25 million more, for --pairs all, take 1.3 s)."""
-
-LISTED = 150
-"""Most pairs counted for each document of a crowd unless all are asked for (--pairs all).
-
-Letters of 12,500, 25,000, 50,000 and 300,000 documents: .44, 1.1, 1.4 and 2.5 million are counted, .40, 1.5, .72
-and 4.4 listed.
-The sample cannot tell groups of a little more than CROWD members from those of a little less.
-"""
-
-PAIR_MEMORY = 250
-"""Bytes in memory for each counted pair without a limit: .94, .95 and 1.11 of the memory these letters take."""
 
 
 @dataclass(frozen=True)
@@ -243,19 +253,6 @@ def _meeting(sizes: Int64s, a: Int64s, b: Int64s, shared: Int64s, criterion: Cri
 def _ends(a: Int64s, b: Int64s, sampled: int) -> Int64s:
     """int64[sampled]: how many of the pairs have each document."""
     return np.bincount(a, minlength=sampled) + np.bincount(b, minlength=sampled)
-
-
-CHUNKS = 3
-"""Chunks of the sample, of about 8 MB each."""
-
-ENTRY_BYTES = 16
-"""Bytes in a working file for each entry of a prefix; a prefix has (1 − threshold) of the shingles, and one."""
-
-A_PAIR = 140
-"""Bytes of working files for each pair, whose number only the search knows (measured: 5.1 million took 722 MB)."""
-
-WHOLE = 2.6
-"""A run takes this many times as long as its first pass."""
 
 
 @dataclass(frozen=True)

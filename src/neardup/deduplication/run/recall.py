@@ -47,6 +47,17 @@ SINGLE = 0.02
 _NOTHING_LEFT = Extent("document", 0)
 _UNLISTED = "; not every pair is listed (--pairs all lists them)"
 
+SEED = 0x6E6561726475700A
+"""Seed of the sample; fixed, so that an audit can be repeated."""
+
+_SIZES = ("short", "medium", "long")
+
+_ENOUGH = 1 << 20
+"""Pairs that a thread collects before it checks which of them were found."""
+
+_OFTEN = 16
+"""A shingle in more drawn documents than this is boilerplate, and costs less if it is counted last."""
+
 
 def missed_pairs(missing: Missing, at_threshold: float) -> Interval:
     """The number of missed pairs, from the estimate of the found pairs and the 1 − π of a pair at the threshold.
@@ -293,12 +304,6 @@ def _plain(share: Share | None) -> tuple[float | None, float | None, float | Non
     return (None, None, None) if share is None else (share.value, share.low, share.high)
 
 
-SEED = 0x6E6561726475700A
-"""Seed of the sample; fixed, so that an audit can be repeated."""
-
-_SIZES = ("short", "medium", "long")
-
-
 @dataclass(frozen=True)
 class Strata:
     """The stratum of each document of a population (int64, numbers of ``names``)."""
@@ -346,13 +351,6 @@ def draw(strata: Strata, wanted: int, seed: int = SEED) -> Int64s:
     firsts = np.concatenate(([0], np.cumsum(strata.sizes)))
     each = allocate(strata.sizes, wanted)
     return np.sort(np.concatenate([order[first : first + n] for first, n in zip(firsts, each, strict=False)]))
-
-
-_ENOUGH = 1 << 20
-"""Pairs that a thread collects before it checks which of them were found."""
-
-_OFTEN = 16
-"""A shingle in more drawn documents than this is boilerplate, and costs less if it is counted last."""
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,50 @@ _ALLOWED = "A folder that neardup dedup or neardup group has written"
 _MOST_BYTES = 1 << 30
 """Largest size of run.json; its lists (crowds, warnings) are short."""
 
+_MOST = 1 << 40
+"""A document has at most this many shingles or tokens: with more, 64 bits could not compare thresholds."""
+
+_COUNTS = ("shared", "size_a", "size_b")
+_MEASURED = ("common", "total_a", "total_b")
+_ID = "an id"
+_COLUMNS: dict[str, dict[str, Any]] = {
+    "pairs": {
+        **dict.fromkeys(("id_a", "id_b"), _ID),
+        **dict.fromkeys(_COUNTS, pa.int64()),
+        **dict.fromkeys(ALWAYS, pa.float64()),
+    },
+    "groups": {
+        **dict.fromkeys(("id", "group"), _ID),
+        **dict.fromkeys(("representative", "identical", "kept"), pa.bool_()),
+        "similarity": pa.float64(),
+        "reason": pa.string(),
+        **LOST_COLUMNS,
+        "size": pa.int64(),
+    },
+    "copies": {**dict.fromkeys(("id", "copy_of", "identical_to"), _ID), "difference": pa.string()},
+    "ranks": {
+        "id": _ID,
+        **dict.fromkeys(("row", "first", "words", "identical", "rank"), pa.int64()),
+        "reference": pa.bool_(),
+        "bytes": pa.int64(),
+    },
+}
+
+_FULL = ("full_size_a", "full_size_b")
+
+_OPTIONAL = {
+    "pairs": {"attachments_differ": pa.bool_(), NOT_COMPARED: pa.string()},
+    "copies": {KIND: pa.string()},
+    "groups": {
+        **dict.fromkeys(COUNTED, pa.int64()),
+        SOURCES: pa.list_(pa.large_string()),
+        ATTACHMENTS: ATTACHMENTS_TYPE,
+        OLD_LEADS: pa.bool_(),
+    },
+    "ranks": {"across": pa.int64(), "source": pa.large_string(), ATTACHMENTS: ATTACHMENTS_TYPE},
+}
+"""Columns that a table has only under some settings, or if documents have something beside their text."""
+
 
 @dataclass(frozen=True, eq=False)
 class StoredResult:
@@ -153,35 +197,6 @@ def _problems(folder: Path, manifest: Manifest) -> tuple[Problem, ...]:
         raise ChangedError(f"problems.jsonl cannot be used: {error}") from error
 
 
-_MOST = 1 << 40
-"""A document has at most this many shingles or tokens: with more, 64 bits could not compare thresholds."""
-
-_COUNTS = ("shared", "size_a", "size_b")
-_MEASURED = ("common", "total_a", "total_b")
-_ID = "an id"
-
-_COLUMNS: dict[str, dict[str, Any]] = {
-    "pairs": {
-        **dict.fromkeys(("id_a", "id_b"), _ID),
-        **dict.fromkeys(_COUNTS, pa.int64()),
-        **dict.fromkeys(ALWAYS, pa.float64()),
-    },
-    "groups": {
-        **dict.fromkeys(("id", "group"), _ID),
-        **dict.fromkeys(("representative", "identical", "kept"), pa.bool_()),
-        "similarity": pa.float64(),
-        "reason": pa.string(),
-        **LOST_COLUMNS,
-        "size": pa.int64(),
-    },
-    "copies": {**dict.fromkeys(("id", "copy_of", "identical_to"), _ID), "difference": pa.string()},
-    "ranks": {
-        "id": _ID,
-        **dict.fromkeys(("row", "first", "words", "identical", "rank"), pa.int64()),
-        "reference": pa.bool_(),
-        "bytes": pa.int64(),
-    },
-}
 _COLUMNS["missed"] = _COLUMNS["pairs"]
 _COLUMNS["not_judged"] = {
     "id": _ID,
@@ -190,19 +205,6 @@ _COLUMNS["not_judged"] = {
     "kept": pa.bool_(),
 }
 _COLUMNS["common"] = {"text": pa.string(), "documents": pa.int64(), "share": pa.float64()}
-_FULL = ("full_size_a", "full_size_b")
-_OPTIONAL = {
-    "pairs": {"attachments_differ": pa.bool_(), NOT_COMPARED: pa.string()},
-    "copies": {KIND: pa.string()},
-    "groups": {
-        **dict.fromkeys(COUNTED, pa.int64()),
-        SOURCES: pa.list_(pa.large_string()),
-        ATTACHMENTS: ATTACHMENTS_TYPE,
-        OLD_LEADS: pa.bool_(),
-    },
-    "ranks": {"across": pa.int64(), "source": pa.large_string(), ATTACHMENTS: ATTACHMENTS_TYPE},
-}
-"""Columns that a table has only under some settings, or if documents have something beside their text."""
 _OPTIONAL["missed"] = _OPTIONAL["pairs"]
 _NULLABLE = (
     "similarity",

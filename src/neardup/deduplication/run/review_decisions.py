@@ -31,6 +31,9 @@ _BLOCK = 1 << 20
 
 Sort = Literal["duplicate", "keep both", "not alike", "unsure", "keep", "remove", "represents", "note"]
 
+_FIRST_NAMED = {"keep": 0, "remove": 0, "keep both": 1, "duplicate": 2, "represents": 3, "not alike": 4}
+"""The decision that settles a document is named: a fate before a verdict."""
+
 
 @dataclass(frozen=True, eq=False)
 class ReviewedResult:
@@ -298,10 +301,6 @@ def _without_head(decisions: Decisions) -> Bools:
     """Which representatives go, by a decision."""
     gone: Bools = decisions.is_representative & ~decisions.kept
     return gone
-
-
-_FIRST_NAMED = {"keep": 0, "remove": 0, "keep both": 1, "duplicate": 2, "represents": 3, "not alike": 4}
-"""The decision that settles a document is named: a fate before a verdict."""
 
 
 def with_decided(groups: pa.Table, applied: Applied, decisions: Decisions, measure: str) -> pa.Table:

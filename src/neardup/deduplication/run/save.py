@@ -61,6 +61,8 @@ REASONS = ("kept_id", "reason")
 _CAPTURES = 10_000
 WITHOUT = pa.array(["without text, and empty is drop"], pa.large_string())
 
+_DEFAULTS = Keep()
+
 
 class AddedColumns(Protocol):
     """Columns to add to rows."""
@@ -207,9 +209,6 @@ class _Together:
     def columns(self, rows: Int64s) -> pa.Table:
         arrays = [column for part in self._parts for column in part.columns(rows).columns]
         return pa.table(arrays, schema=self.schema)
-
-
-_DEFAULTS = Keep()
 
 
 def check_before(

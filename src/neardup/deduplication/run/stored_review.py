@@ -40,6 +40,11 @@ from neardup.io.sources import ChangedError, read_manifest
 from neardup.settings import KEEP_NONE, MEASURES, Keep, Settings
 from neardup.tables import DECISIONS_FILE, OLD_LEADS, Bools, Int64s
 
+_PAGE_MARK = re.compile(rb'\n<meta name="neardup-state" content="([0-9a-f]{64}) ([0-9]{1,18})">\n')
+
+_PAGE_HEAD = 4096
+"""Bytes of a page that hold its mark."""
+
 
 def reviewed(folder: str | Path) -> ReviewedResult:
     """Read the decisions in a result folder.
@@ -97,11 +102,6 @@ def later_action(result: ResultRecord) -> int:
     except (NeardupError, ChangedError, OSError, ValueError, KeyError):
         return 0
     return number if number > decisions.last_action else 0
-
-
-_PAGE_MARK = re.compile(rb'\n<meta name="neardup-state" content="([0-9a-f]{64}) ([0-9]{1,18})">\n')
-_PAGE_HEAD = 4096
-"""Bytes of a page that hold its mark."""
 
 
 def page_state(folder: str | Path | None, last_action: int) -> str:

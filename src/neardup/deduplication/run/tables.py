@@ -35,6 +35,24 @@ COUNTED = ("copies", "exact_copies", "near_copies")
 SOURCES = "sources"
 """The column of ``sources``."""
 
+COUNTS = ("shared", "size_a", "size_b")
+
+MEASURED = ("common", "total_a", "total_b")
+"""The columns of a measure that does not count shingles: common to both documents, and in each of them."""
+
+_SLICE = 1 << 16
+"""Rows whose reasons are made at a time."""
+
+SAME_VALUE = "; kept: across removes only documents of another value"
+PAIRS = ("id_a", "id_b", "shared", "size_a", "size_b", "resemblance", "containment_a", "containment_b")
+
+HELD_WORDS = {
+    "new-in-old": " (of this document in that one)",
+    "old-in-new": " (of that document in this one)",
+    "either": " (of the smaller one in the larger one)",
+}
+"""Which side a measure with a direction is seen from."""
+
 
 @dataclass(frozen=True, eq=False)
 class Represented:
@@ -111,16 +129,6 @@ def represented(decisions: Decisions, rows: JudgedRows) -> Represented:
     counts = [np.bincount(rows_of, minlength=len(rows)) for rows_of in (exact, near)]
     text = None if rows.sources is None else as_text(rows.sources)
     return Represented(stays, counts[0], counts[1], by[order], members[gone][order], text, first_new)
-
-
-COUNTS = ("shared", "size_a", "size_b")
-MEASURED = ("common", "total_a", "total_b")
-"""The columns of a measure that does not count shingles: common to both documents, and in each of them."""
-_SLICE = 1 << 16
-"""Rows whose reasons are made at a time."""
-
-SAME_VALUE = "; kept: across removes only documents of another value"
-PAIRS = ("id_a", "id_b", "shared", "size_a", "size_b", "resemblance", "containment_a", "containment_b")
 
 
 def pair_table(pairs: pa.Table, shingles: pa.Table, rows: JudgedRows, measure: str) -> pa.Table:
@@ -338,14 +346,6 @@ def _reasons_of(
     return pc.if_else(
         pa.array(decisions.is_representative), lead, pc.if_else(pa.array(decisions.exact), copy, followed)
     )
-
-
-HELD_WORDS = {
-    "new-in-old": " (of this document in that one)",
-    "old-in-new": " (of that document in this one)",
-    "either": " (of the smaller one in the larger one)",
-}
-"""Which side a measure with a direction is seen from."""
 
 
 def _similarities(decisions: Decisions, search: SearchSettings, side: str, first_new: int) -> pa.Array:

@@ -15,6 +15,26 @@ from neardup.io.containers.spools import Held, Stretch, spooled
 
 _UNUSABLE = (tarfile.TarError, ValueError, EOFError, IndexError, UnicodeError, OverflowError)
 
+_ENTRY = b"PK\x01\x02"
+_ENCRYPTED = 1
+
+UNUSABLE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, ValueError, EOFError, KeyError)
+"""The errors of ``zipfile`` for damaged and unusual archives, besides OSError."""
+
+# Formats that are read at many places, and so unpacked first.
+_READ_AT_PLACES = (
+    ".parquet",
+    ".pq",
+    ".arrow",
+    ".arrows",
+    ".feather",
+    ".ipc",
+    ".warc",
+    ".warc.gz",
+    ".wet",
+    ".wet.gz",
+)
+
 
 class TarMembers:
     """The members of a tar archive, sorted by name as the files of a folder are.
@@ -109,27 +129,6 @@ class _LimitedTar:
     def close(self) -> None:
         """Close the stretch."""
         self._file.close()
-
-
-_ENTRY = b"PK\x01\x02"
-_ENCRYPTED = 1
-
-UNUSABLE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, ValueError, EOFError, KeyError)
-"""The errors of ``zipfile`` for damaged and unusual archives, besides OSError."""
-
-# Formats that are read at many places, and so unpacked first.
-_READ_AT_PLACES = (
-    ".parquet",
-    ".pq",
-    ".arrow",
-    ".arrows",
-    ".feather",
-    ".ipc",
-    ".warc",
-    ".warc.gz",
-    ".wet",
-    ".wet.gz",
-)
 
 
 class ZipMembers:

@@ -32,6 +32,10 @@ OPEN = 8
 ROOM_BYTES = 1 << 30
 """Room that working files leave free on their disk."""
 
+LINK = "a link or a device in an archive"
+OUTSIDE = "a name that leads out of the archive"
+REPLACED = "a later file of the same name is in the archive"
+
 
 def most_unpacked(stored: int) -> int:
     """Return the most bytes that an archive with ``stored`` bytes may unpack to.
@@ -40,11 +44,6 @@ def most_unpacked(stored: int) -> int:
     (1024, 2000)
     """
     return max(UNPACKED_BYTES, UNPACKED_RATIO * stored)
-
-
-LINK = "a link or a device in an archive"
-OUTSIDE = "a name that leads out of the archive"
-REPLACED = "a later file of the same name is in the archive"
 
 
 class ArchiveMember(NamedTuple):

@@ -21,6 +21,11 @@ _BLOCK = 1 << 20
 LOOK_EVERY = 64 << 20
 """The room on the disk is looked at once for this many bytes."""
 
+STDIN = "-"
+"""The name of standard input on the command line, and its path."""
+
+_LOCK = Lock()
+
 
 def read_at(file: IO[bytes], lock: AbstractContextManager[Any], offset: int, length: int) -> bytes:
     """Return the bytes of a place in a file that several threads read; fewer only at its end."""
@@ -162,10 +167,6 @@ def _no_room(folder: str, name: str, length: int, why: str) -> InputError:
     )
 
 
-STDIN = "-"
-"""The name of standard input on the command line, and its path."""
-
-_LOCK = Lock()
 _read: list[tuple[Any, Held]] = []
 """Standard input as an object, and its content; another one if a caller in this process exchanges it."""
 

@@ -35,6 +35,12 @@ _SERVICE = ("urn:", "dns:", "whois:", "ntp:", "metadata:", "warcinfo:")
 
 Fields = Mapping[str, str]
 
+_READ = StatusAndHeadersParser(["WARC/1.1", "WARC/1.0", "WARC/0.17", "WARC/0.18"]).parse
+_READ_HTTP = StatusAndHeadersParser([], verify=False).parse
+_REFUSED = (StatusAndHeadersParserException, EOFError, ValueError, IndexError)
+
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
@@ -88,11 +94,6 @@ def is_document(fields: Fields) -> bool:
 
 class _DamageError(Exception):
     """Bytes that are no record; the message is the reason."""
-
-
-_READ = StatusAndHeadersParser(["WARC/1.1", "WARC/1.0", "WARC/0.17", "WARC/0.18"]).parse
-_READ_HTTP = StatusAndHeadersParser([], verify=False).parse
-_REFUSED = (StatusAndHeadersParserException, EOFError, ValueError, IndexError)
 
 
 def _head(data: bytes, place: int) -> tuple[Fields, tuple[str, ...], int]:
@@ -378,9 +379,6 @@ class _Unpacking(BufferedReader):  # type: ignore[misc]
             return bytes(self.decompressor.decompress(data))
         except zlib.error as error:
             raise OSError(f"its content is damaged: {error}") from error
-
-
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
 
 
 def _media_type(header: str) -> tuple[str, str | None]:

@@ -61,6 +61,10 @@ NOTE = "note"
 Subject = tuple[str, Any, Any]
 """A kind of decision and its ids as they are stored; the second is "" for decisions about one document."""
 
+_ID = int | str | bytes
+_ACTION_TYPES = (int, str, str | None, str, int, int | None, int | None)
+_LOGGED_TYPES = (int, int, str, _ID, _ID, _ID | None, str, float | None, int | None, int | None)
+
 
 class Decided(NamedTuple):
     """A decision to store: its subject, the value (None withdraws it) and the note."""
@@ -359,11 +363,6 @@ class DecisionLog:
             "",
             "Look at the present decision first",
         )
-
-
-_ID = int | str | bytes
-_ACTION_TYPES = (int, str, str | None, str, int, int | None, int | None)
-_LOGGED_TYPES = (int, int, str, _ID, _ID, _ID | None, str, float | None, int | None, int | None)
 
 
 def seal(values: Sequence[Any], more: bytes = b"") -> int:

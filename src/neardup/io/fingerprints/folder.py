@@ -46,6 +46,12 @@ PLACES, BANDS = "places.arrow", "bands.arrow"
 FILES = (ROWS, SKETCHES, CHUNKS, COLUMNS, PLACES, BANDS)
 """The files of a folder beside its manifest."""
 
+BAND_SCHEMA = pa.schema([("key", pa.uint64()), ("row", pa.uint32())])
+"""A batch is a band: the keys of all rows with text in it, ascending, and their rows in the part. A last batch
+holds the first words of the seals, by which exact copies are looked up."""
+
+_AGAIN = "Fingerprint this part again: neardup fingerprint PART -o FOLDER --overwrite"
+
 
 class SavedManifest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The manifest: settings and versions, the part of the input, the files with their digests.
@@ -120,11 +126,6 @@ class SavedFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     sample: str
 
 
-BAND_SCHEMA = pa.schema([("key", pa.uint64()), ("row", pa.uint32())])
-"""A batch is a band: the keys of all rows with text in it, ascending, and their rows in the part. A last batch
-holds the first words of the seals, by which exact copies are looked up."""
-
-
 def is_fingerprints(path: Path) -> bool:
     """Return whether a path is a folder of fingerprints."""
     return (path / MANIFEST).is_file()
@@ -196,9 +197,6 @@ def _unusable(folder: Path, why: str) -> InputError:
         "A folder as neardup fingerprint has written it, with all its files",
         _AGAIN,
     )
-
-
-_AGAIN = "Fingerprint this part again: neardup fingerprint PART -o FOLDER --overwrite"
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,6 +38,8 @@ _NOT_FOR_DOCUMENTS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape"
 # pages and mails are never in UTF-32, as in browsers
 _PAGE_MARKS = tuple(mark for mark in _MARKS if "32" not in mark[1])
 
+_ASCII = bytes(range(128))
+
 
 @dataclass(frozen=True)
 class Charset:
@@ -117,9 +119,6 @@ def _telling(data: bytes) -> bytes:
     if start + SAMPLE_BYTES < len(data):  # do not cut within a character
         sample = sample[: sample.rfind(b"\n") + 1] or sample
     return sample
-
-
-_ASCII = bytes(range(128))
 
 
 def _first_other(data: bytes) -> int:

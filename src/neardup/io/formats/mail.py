@@ -47,6 +47,22 @@ _WORD = re.compile(r"\w+")
 Parts: TypeAlias = list[tuple[str, bytes]]
 """Parts that are not read: kind, content."""
 
+# MS-OXPROPS: number of a property; MS-OXCDATA 2.11.1: its type, the second half of a stream's name.
+_SUBJECT, _BODY, _HTML, _RTF = 0x0037, 0x1000, 0x1013, 0x1009
+_HEAD, _TO, _CC = 0x007D, 0x0E04, 0x0E03
+_FROM = (0x5D01, 0x0C1F, 0x0C1A)  # PidTagSenderSmtpAddress, PidTagSenderEmailAddress, PidTagSenderName
+_SENT, _DELIVERED = 0x0039, 0x0E06
+_UNICODE, _STRING8, _BINARY = 0x001F, 0x001E, 0x0102
+_NUMBER, _TIME = 0x0003, 0x0040
+_DATA, _NAMES = 0x3701, (0x3707, 0x3704, 0x3001)  # PidTagAttachDataBinary; long name, short name, name shown
+_CODE_PAGES = (0x3FDE, 0x3FFD)  # PidTagInternetCodepage, PidTagMessageCodepage
+# MS-OXMSG 2.2.2: the storage of an attachment, followed by a number.
+_ATTACHED = "__attach_version1.0_#"
+# MS-OXMSG 2.4.1.1: the property stream of a top-level message has a header, then entries of 16 bytes.
+_PROPERTY_HEADER, _PROPERTY_BYTES = 32, 16
+# Times are counted in 100 ns from this date (MS-DTYP 2.3.3).
+_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+
 
 def is_mail(data: bytes) -> bool:
     """Return whether data begins with the header of a mail, in any encoding."""
@@ -222,27 +238,6 @@ def _too_deep() -> InputError:
         "A mail that people send",
         "Leave this file out",
     )
-
-
-# MS-OXPROPS: number of a property; MS-OXCDATA 2.11.1: its type, the second half of a stream's name.
-_SUBJECT, _BODY, _HTML, _RTF = 0x0037, 0x1000, 0x1013, 0x1009
-_HEAD, _TO, _CC = 0x007D, 0x0E04, 0x0E03
-_FROM = (0x5D01, 0x0C1F, 0x0C1A)  # PidTagSenderSmtpAddress, PidTagSenderEmailAddress, PidTagSenderName
-_SENT, _DELIVERED = 0x0039, 0x0E06
-_UNICODE, _STRING8, _BINARY = 0x001F, 0x001E, 0x0102
-_NUMBER, _TIME = 0x0003, 0x0040
-_DATA, _NAMES = 0x3701, (0x3707, 0x3704, 0x3001)  # PidTagAttachDataBinary; long name, short name, name shown
-_CODE_PAGES = (0x3FDE, 0x3FFD)  # PidTagInternetCodepage, PidTagMessageCodepage
-
-# MS-OXMSG 2.2.2: the storage of an attachment, followed by a number.
-_ATTACHED = "__attach_version1.0_#"
-
-# MS-OXMSG 2.4.1.1: the property stream of a top-level message has a header, then entries of 16 bytes.
-_PROPERTY_HEADER, _PROPERTY_BYTES = 32, 16
-
-
-# Times are counted in 100 ns from this date (MS-DTYP 2.3.3).
-_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 
 def read_msg(data: bytes) -> contents.Content:

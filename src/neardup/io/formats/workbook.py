@@ -31,6 +31,8 @@ _PRINTED = {f"x:{which}{where}" for which in ("odd", "even", "first") for where 
 _COLUMN = re.compile("[A-Z]{1,3}")
 _MOST_COLUMNS = 16_384
 
+_ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
+
 
 def read_xlsx(data: bytes) -> contents.Content:
     """Return the sheets of a workbook, each row a line below the name of its sheet; title, author, date.
@@ -126,9 +128,6 @@ class _Strings(Handlers):
     def characters(self, text: str) -> None:
         if self._is_open:
             self._pieces.append(text)
-
-
-_ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
 def unescaped(text: str) -> str:

@@ -25,6 +25,26 @@ LISTED = 1000
 NAMED = 3
 """Maximum number of files that a note names."""
 
+# Large enough that the overhead of a chunk (a task, a few calls into Arrow) is negligible, small enough that the
+# chunks in flight on a many-core machine stay within a few hundred megabytes.
+CHUNK_BYTES = 8 << 20
+# A rejected line is shown, not archived: this many characters are enough to see the mistake.
+RAW_CHARACTERS = 1000
+
+ROW_BYTES = 64 << 20
+"""Size of a row, and so of a field. The longest novels have 10 MB; each thread holds several copies of a row while
+processing it."""
+
+COLUMNS = 10_000
+"""Columns of a table. Each costs some kilobytes for every chunk of rows."""
+
+DICTIONARY_BYTES = 256 << 20
+"""Size of the distinct values of a column in a row group of Parquet; most writers stop at 1 MB."""
+
+PAGE_BYTES, PAGE_RATIO = 256 << 20, 100
+"""Size of an unpacked page of Parquet, unless it is at most ``PAGE_RATIO`` times its stored size. Writers put a
+thousand values into a page regardless of length, so a page of books may be bigger; text packs to a tenth."""
+
 
 @dataclass(frozen=True)
 class Aside:
@@ -115,13 +135,6 @@ WITHOUT_COLUMNS: frozenset[Format] = frozenset(("text", "warc"))
 """Formats whose documents have no place for further columns; see ``have_columns``."""
 Kind: TypeAlias = Literal["text", "integer", "number", "truth", "other"]
 RowNumbers: TypeAlias = npt.NDArray[np.int64]
-
-# Large enough that the overhead of a chunk (a task, a few calls into Arrow) is negligible, small enough that the
-# chunks in flight on a many-core machine stay within a few hundred megabytes.
-CHUNK_BYTES = 8 << 20
-
-# A rejected line is shown, not archived: this many characters are enough to see the mistake.
-RAW_CHARACTERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -569,21 +582,6 @@ class Problems(_Lazy):
         """Return the problem at a place, counted from 0."""
         number = bisect_right(self._ends, place)
         return self._parts[number][place - (self._ends[number - 1] if number else 0)]
-
-
-ROW_BYTES = 64 << 20
-"""Size of a row, and so of a field. The longest novels have 10 MB; each thread holds several copies of a row while
-processing it."""
-
-COLUMNS = 10_000
-"""Columns of a table. Each costs some kilobytes for every chunk of rows."""
-
-DICTIONARY_BYTES = 256 << 20
-"""Size of the distinct values of a column in a row group of Parquet; most writers stop at 1 MB."""
-
-PAGE_BYTES, PAGE_RATIO = 256 << 20, 100
-"""Size of an unpacked page of Parquet, unless it is at most ``PAGE_RATIO`` times its stored size. Writers put a
-thousand values into a page regardless of length, so a page of books may be bigger; text packs to a tenth."""
 
 
 def too_long(what: str) -> str:

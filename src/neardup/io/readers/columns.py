@@ -41,6 +41,14 @@ ID_NAMES = (
     *("key", "path", "file", "filename", "url"),
 )
 
+NAMED_BY_ROW = "rows are named by source and row number instead"
+"""What follows from a guessed id column that does not name every row once."""
+
+_SORTED = 1 << 16
+"""Sorted ids that are compared with their neighbours at a time."""
+
+ALLOWED = "A column of strings, whole numbers, truth values or dates"
+
 
 class ColumnOptions(NamedTuple):
     """The options that name the columns, for messages."""
@@ -51,10 +59,6 @@ class ColumnOptions(NamedTuple):
 
 INPUT_OPTIONS = ColumnOptions()
 REFERENCE_OPTIONS = ColumnOptions("--against-text", "--against-id")
-NAMED_BY_ROW = "rows are named by source and row number instead"
-"""What follows from a guessed id column that does not name every row once."""
-_SORTED = 1 << 16
-"""Sorted ids that are compared with their neighbours at a time."""
 
 
 @dataclass(frozen=True)
@@ -367,9 +371,6 @@ def join_ids(parts: Sequence[Any]) -> Any:
         parts = [pc.cast(part, pa.large_string()) for part in parts]
     arrays = [a for part in parts for a in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])]
     return pa.chunked_array(arrays, parts[0].type if parts else pa.large_string())
-
-
-ALLOWED = "A column of strings, whole numbers, truth values or dates"
 
 
 def fault_of_ids(ids: pa.Array, name: str, *, limited: bool = False) -> str | None:

@@ -56,6 +56,8 @@ _MARK, _LINE_END = BYTE_ORDER_MARK.decode("latin-1"), ("\n", "\r")
 # A record that is too long is looked through for its end this many times as far as it may be long.
 _FAR = 4
 
+_AT_START, _PLAIN, _QUOTED, _AT_QUOTE = range(4)
+
 
 class CsvDocuments(StreamDocuments):
     """CSV or TSV files that all have the same header."""
@@ -662,9 +664,6 @@ def unclosed_quote(opened: Callable[[], Stream], dialect: Dialect) -> tuple[int,
                     state = _PLAIN if end_of_field is None else _AT_START
             line, done, last = line + data.count(b"\n", counted_to), done + len(data), data
     return None if state != _QUOTED else (begin, line - begin + (not last.endswith(b"\n")), done - opens, raw)
-
-
-_AT_START, _PLAIN, _QUOTED, _AT_QUOTE = range(4)
 
 
 def header_of(opened: Callable[[], Stream], dialect: Dialect) -> tuple[str, ...]:

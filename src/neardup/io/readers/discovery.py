@@ -24,6 +24,20 @@ from neardup.io.storage.pins import Pin
 from neardup.io.storage.spool import FetchedFile
 from neardup.io.storage.systems import COMMIT, at_commit, filesystem, is_web
 
+_INDEX = "the index of a web archive"
+_MAC = "__MACOSX"  # copies of file properties that macOS adds to archives
+
+_CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
+
+SUFFIXES_OF_FILES = (*folders.SUFFIXES, *DOCUMENT_SUFFIXES, *COMPRESSIONS)
+"""Suffixes of the files that are input."""
+
+# Texts without such a suffix are looked up only if they are few and short enough to be names.
+_FEW, _LONGEST_NAME = 1000, 4096
+
+_DATABASES = {"SQLite": (0, b"SQLite format 3\0"), "DuckDB": (8, b"DUCK")}
+"""Where the files of databases have which bytes."""
+
 
 def split_pattern(name: str) -> tuple[str, tuple[str, ...]] | None:
     """Split a pattern into the folder before its first wildcard and the parts from there on; None for other names.
@@ -64,10 +78,6 @@ def matching(folder: str, parts: Sequence[str], allowed: Callable[[str], bool]) 
                 yield from matching(entry.path, rest, allowed)
         elif entry.is_file() and not rest:
             yield entry.path
-
-
-_INDEX = "the index of a web archive"
-_MAC = "__MACOSX"  # copies of file properties that macOS adds to archives
 
 
 def unfolded(source: Source, aside: list[Aside]) -> list[Source]:
@@ -142,15 +152,6 @@ def _not_input(name: str) -> str | None:
     return next(filter(None, map(folders.not_input, parts)), None)
 
 
-_CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
-
-SUFFIXES_OF_FILES = (*folders.SUFFIXES, *DOCUMENT_SUFFIXES, *COMPRESSIONS)
-"""Suffixes of the files that are input."""
-
-# Texts without such a suffix are looked up only if they are few and short enough to be names.
-_FEW, _LONGEST_NAME = 1000, 4096
-
-
 def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> folders.Discovered:
     """Return the files that the names refer to; data files may be of several formats.
 
@@ -219,10 +220,6 @@ def _exists(name: str) -> bool:
         return os.path.exists(os.path.expanduser(name))
     except (OSError, ValueError):  # impossible names: with a NUL or a lone surrogate
         return False
-
-
-_DATABASES = {"SQLite": (0, b"SQLite format 3\0"), "DuckDB": (8, b"DUCK")}
-"""Where the files of databases have which bytes."""
 
 
 def database_of(name: str) -> str | None:

@@ -31,6 +31,71 @@ _READ = PARTS[:2]
 UNDELIVERED = "mails that are being delivered"
 BESIDE_MAILS = "beside the mails of a Maildir"
 
+# numbers are no suffixes: 2020.01 and 2020.02 do not belong together
+_SUFFIX = re.compile(r"\.[a-z][a-z0-9_]*", re.IGNORECASE | re.ASCII)
+
+TEXTS = (*DOCUMENT_SUFFIXES, ".transcript", ".caption")
+"""Suffixes of the text of a sample."""
+
+_LABELS = frozenset(
+    (
+        *("json", "jsn", "cls", "cls2", "class", "count", "index", "inx", "id", "pyd", "pickle", "pkl"),
+        *("pth", "pt", "ten", "tb", "mp", "npy", "npz", "cbor", "safetensors"),
+        *("jpg", "jpeg", "png", "ppm", "pgm", "pbm", "pnm", "webp", "gif", "tif", "tiff", "bmp", "avif", "heic"),
+        *("mp4", "m4v", "ogv", "mjpeg", "avi", "mov", "mkv", "h264", "mpg", "mpeg", "webm", "wmv"),
+        *("flac", "mp3", "sox", "wav", "m4a", "ogg", "opus", "wma"),
+    )
+)
+"""Suffixes of the other files of a sample; WebDataset decodes most of them (``webdataset.autodecode``)."""
+
+_FORMATS: dict[str, Format] = {
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines", ".json"), "jsonl"),
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "ipc"),
+    **dict.fromkeys((".warc", ".wet", ".wat"), "warc"),
+}
+SUFFIXES = tuple(_FORMATS)
+_BINARY: frozenset[Format] = frozenset(("parquet", "ipc"))
+BESIDE_DATA = "beside the data"
+NOT_LISTED = "state.json does not list it"
+# Files that describe data; in a folder without data they are documents like others.
+_COMPANION_NAMES = frozenset(
+    (
+        *("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "croissant.json"),
+        *("checksums.txt", "md5sums.txt", "sha256sums.txt", "manifest.json"),
+    )
+)
+_COMPANION_STEMS = frozenset(
+    ("readme", "license", "licence", "copying", "notice", "citation", "changelog", "contributing")
+)
+NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+_STATE_BYTES = 16 << 20
+
+_UNREAD_PACKED = {
+    ".br": "brotli",
+    ".lz": "lzip",
+    ".lzma": "lzma",
+    ".lzo": "lzo",
+    ".sz": "snappy",
+    ".snappy": "snappy",
+    ".z": "compress",
+}
+_UNREAD_KINDS = {
+    ".arc": ("an ARC file", "Convert it: warcio recompress FILE.arc.gz FILE.warc.gz"),
+    **dict.fromkeys((".avro", ".orc"), ("data of a kind that is not read", "Convert it to Parquet or JSONL")),
+}
+
+_ROWS_BYTES = 1 << 20
+_NEXT_ROW = re.compile(rb"^\{.*\}[ \t\r]*\n[ \t\r\n]*\{")
+
+OTHER_PROGRAMS = frozenset(("thumbs.db", "desktop.ini", ".ds_store", "ehthumbs.db"))
+HIDDEN, PROGRAMS, RESULT = "hidden", "made by other programs for themselves", "a result of neardup"
+_OUTSIDE, _IRREGULAR, _CACHE = "a link out of the folder", "no regular file", "another revision, or a cache"
+# A result has these files beside its account; another program's run.json has not.
+_TABLES = frozenset(("run.json", "groups.parquet", "pairs.parquet"))
+_ACCOUNT_BYTES = 64 << 20
+
 
 def is_maildir(folder: str) -> bool:
     """Return whether a folder is a Maildir."""
@@ -46,10 +111,6 @@ def is_message(path: str) -> bool:
 @lru_cache(maxsize=1024)
 def _is_maildir(folder: str) -> bool:
     return is_maildir(folder)
-
-
-# numbers are no suffixes: 2020.01 and 2020.02 do not belong together
-_SUFFIX = re.compile(r"\.[a-z][a-z0-9_]*", re.IGNORECASE | re.ASCII)
 
 
 def samples(files: Sequence[Source]) -> dict[int, tuple[Attachment, ...]]:
@@ -72,21 +133,6 @@ def samples(files: Sequence[Source]) -> dict[int, tuple[Attachment, ...]]:
                     _link(linked, place, other)
                     _link(linked, other, place)
     return {place: tuple(map(_beside, (files[i] for i in sorted(linked[place])))) for place in sorted(linked)}
-
-
-TEXTS = (*DOCUMENT_SUFFIXES, ".transcript", ".caption")
-"""Suffixes of the text of a sample."""
-
-_LABELS = frozenset(
-    (
-        *("json", "jsn", "cls", "cls2", "class", "count", "index", "inx", "id", "pyd", "pickle", "pkl"),
-        *("pth", "pt", "ten", "tb", "mp", "npy", "npz", "cbor", "safetensors"),
-        *("jpg", "jpeg", "png", "ppm", "pgm", "pbm", "pnm", "webp", "gif", "tif", "tiff", "bmp", "avif", "heic"),
-        *("mp4", "m4v", "ogv", "mjpeg", "avi", "mov", "mkv", "h264", "mpg", "mpeg", "webm", "wmv"),
-        *("flac", "mp3", "sox", "wav", "m4a", "ogg", "opus", "wma"),
-    )
-)
-"""Suffixes of the other files of a sample; WebDataset decodes most of them (``webdataset.autodecode``)."""
 
 
 def whole_samples(files: Sequence[Source], text_suffix: str = "auto") -> dict[int, tuple[int, ...]]:
@@ -171,33 +217,6 @@ def _beginnings(stem: str) -> Iterator[str]:
         yield stem
 
 
-_FORMATS: dict[str, Format] = {
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines", ".json"), "jsonl"),
-    **dict.fromkeys((".csv", ".tsv"), "csv"),
-    **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "ipc"),
-    **dict.fromkeys((".warc", ".wet", ".wat"), "warc"),
-}
-SUFFIXES = tuple(_FORMATS)
-_BINARY: frozenset[Format] = frozenset(("parquet", "ipc"))
-
-BESIDE_DATA = "beside the data"
-NOT_LISTED = "state.json does not list it"
-
-# Files that describe data; in a folder without data they are documents like others.
-_COMPANION_NAMES = frozenset(
-    (
-        *("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "croissant.json"),
-        *("checksums.txt", "md5sums.txt", "sha256sums.txt", "manifest.json"),
-    )
-)
-_COMPANION_STEMS = frozenset(
-    ("readme", "license", "licence", "copying", "notice", "citation", "changelog", "contributing")
-)
-NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-_STATE_BYTES = 16 << 20
-
-
 @dataclass(frozen=True)
 class Discovered:
     """The files of an input; ``name`` is the display name of a folder of text files.
@@ -219,21 +238,6 @@ def format_of(name: str) -> Format:
         inner = _FORMATS.get(os.path.splitext(stem)[1], "text")
         return "text" if inner in _BINARY else inner
     return _FORMATS.get(extension, "text")
-
-
-_UNREAD_PACKED = {
-    ".br": "brotli",
-    ".lz": "lzip",
-    ".lzma": "lzma",
-    ".lzo": "lzo",
-    ".sz": "snappy",
-    ".snappy": "snappy",
-    ".z": "compress",
-}
-_UNREAD_KINDS = {
-    ".arc": ("an ARC file", "Convert it: warcio recompress FILE.arc.gz FILE.warc.gz"),
-    **dict.fromkeys((".avro", ".orc"), ("data of a kind that is not read", "Convert it to Parquet or JSONL")),
-}
 
 
 def unread(name: str) -> tuple[str, str] | None:
@@ -260,10 +264,6 @@ def holds_rows(file: Source, data: bytes) -> bool:
         return format != "text"
     begin = data[:_ROWS_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
     return begin.startswith(b"[") or bool(_NEXT_ROW.search(begin))
-
-
-_ROWS_BYTES = 1 << 20
-_NEXT_ROW = re.compile(rb"^\{.*\}[ \t\r]*\n[ \t\r\n]*\{")
 
 
 def format_of_source(source: Source) -> Format:
@@ -411,15 +411,6 @@ def _pattern(folder: str, data: Sequence[Source]) -> str:
     if suffix.lower() in COMPRESSIONS:
         suffix = os.path.splitext(stem)[1] + suffix
     return os.path.join(folder, "**" if os.path.dirname(largest.name) else "", "*" + suffix)
-
-
-OTHER_PROGRAMS = frozenset(("thumbs.db", "desktop.ini", ".ds_store", "ehthumbs.db"))
-HIDDEN, PROGRAMS, RESULT = "hidden", "made by other programs for themselves", "a result of neardup"
-_OUTSIDE, _IRREGULAR, _CACHE = "a link out of the folder", "no regular file", "another revision, or a cache"
-
-# A result has these files beside its account; another program's run.json has not.
-_TABLES = frozenset(("run.json", "groups.parquet", "pairs.parquet"))
-_ACCOUNT_BYTES = 64 << 20
 
 
 def walk(root: str, left_out: Collection[str], aside: list[Aside]) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,8 @@ _BATCHES = 3
 _MOST_MESSAGES = 1000
 """Dictionaries come before the first batch."""
 
+_MAGIC, _OLD = b"ARROW1", b"FEA1"
+
 
 def codec_of(file: Any) -> str | None:
     """Return the codec of the first batch of an open file: lz4, zstd, or None for plain buffers or no batch."""
@@ -78,9 +80,6 @@ def _field(data: bytes, table: int, field: int) -> int | None:
         return None
     offset = struct.unpack_from("<H", data, fields + 4 + 2 * field)[0]
     return table + offset if offset else None
-
-
-_MAGIC, _OLD = b"ARROW1", b"FEA1"
 
 
 class IpcDocuments(TableDocuments):

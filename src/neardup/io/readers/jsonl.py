@@ -52,6 +52,8 @@ _SHORT = 64
 
 _LINES_AT_ONCE = 1 << 16
 
+_MARK = re.compile(rb"^\xef\xbb\xbf", re.MULTILINE)
+
 
 class JsonlDocuments(line_files.StreamDocuments):
     """Files of one JSON object per line."""
@@ -273,9 +275,6 @@ class LinesChunk(FileChunk):
         same: dict[str, str] = {}
         raw = [_shared(base.shown(block[start:stop].rstrip(b"\r\n")), same) for start, stop in bounds]
         return base.LineProblems(self.source, self.first_row + lines, parsed.reasons, raw)
-
-
-_MARK = re.compile(rb"^\xef\xbb\xbf", re.MULTILINE)
 
 
 def _begins_array(block: bytes) -> bool:

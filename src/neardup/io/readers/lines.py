@@ -24,6 +24,15 @@ _CUT_MARK = re.compile(rb"(?<=[\r\n])\xef\xbb?\Z")
 # Bytes kept from the start of a line that is too long, to show them.
 _BEGINNING = 4096
 
+HEAD_BYTES = 1 << 20
+"""Number of bytes examined at the beginning."""
+
+PLACES, PLACE_BYTES = 16, 64 << 10
+"""Number of places examined further on, in files that are neither compressed nor remote."""
+
+_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
+_HIGH = bytes(range(128, 256))
+
 
 @dataclass(frozen=True)
 class Span:
@@ -209,17 +218,6 @@ def with_keys(line: bytes, item: bytes) -> bytes:
     inner = body[:-1].rstrip()
     comma = b"" if inner.endswith(b"{") and inner.strip() == b"{" else b", "
     return body[:-1].rstrip() + comma + item[1:] + (end if end.endswith(b"\n") else end + b"\n")
-
-
-HEAD_BYTES = 1 << 20
-"""Number of bytes examined at the beginning."""
-
-PLACES, PLACE_BYTES = 16, 64 << 10
-"""Number of places examined further on, in files that are neither compressed nor remote."""
-
-_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
-
-_HIGH = bytes(range(128, 256))
 
 
 def charset_of_source(source: Source, asked: str = "auto") -> Charset:

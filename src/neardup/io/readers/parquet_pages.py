@@ -18,6 +18,11 @@ _BYTE_ARRAY = 6
 _MAGIC = b"PAR1"
 _MOST_FOOTER_BYTES = 1 << 30
 
+_HEADER_BYTES = 4096
+_MOST_HEADER_BYTES = 8 << 20
+_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
+_DICTIONARY_CODES = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY
+
 
 @dataclass(frozen=True)
 class StoredColumn:
@@ -96,12 +101,6 @@ def _column(fields: thrift.Fields) -> StoredColumn:
         has_dictionary=11 in said,
         has_statistics=12 in said,
     )
-
-
-_HEADER_BYTES = 4096
-_MOST_HEADER_BYTES = 8 << 20
-_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
-_DICTIONARY_CODES = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY
 
 
 @dataclass(frozen=True)

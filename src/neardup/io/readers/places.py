@@ -33,6 +33,11 @@ PLACES = pa.schema(
 """The files of an input, numbered, with the columns used from them. ``id`` is null if documents are named by
 source and row number; ``digest`` is null for documents not read, and for URLs with values of ``SEEN``."""
 
+_NULLABLE = ("id", "size", "digest", *SEEN)
+
+FORMATS = ("parquet", "jsonl", "csv", "ipc", "warc", "table", "text")
+"""The formats of files."""
+
 
 @dataclass(frozen=True)
 class Recorded:
@@ -60,12 +65,6 @@ class Recorded:
     def pin(self) -> Pin:
         """The state of the file at its URL when the run saw it first."""
         return Pin(self.etag, self.version, self.modified, self.size)
-
-
-_NULLABLE = ("id", "size", "digest", *SEEN)
-
-FORMATS = ("parquet", "jsonl", "csv", "ipc", "warc", "table", "text")
-"""The formats of files."""
 
 
 def places_of(documents: Documents, text: str, id: str | None, *, reference: bool, first: int = 0) -> pa.Table:

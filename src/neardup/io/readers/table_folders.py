@@ -25,6 +25,22 @@ _NEWEST = (1 << 64) - 1
 
 _HINT = "version-hint.text"
 
+_LOGS: dict[TableFormat, tuple[str, re.Pattern[str]]] = {
+    "Delta": ("_delta_log", re.compile(r"(\d{20})(?:\.json|\.checkpoint\..*(?:parquet|json))")),
+    "Iceberg": ("metadata", re.compile(r"(?:v(\d+)|(\d+)-[^/]+?)(?:\.gz)?\.metadata\.json(?:\.gz)?")),
+    "Lance": ("_versions", re.compile(r"(\d+)\.manifest")),
+}
+
+PACKAGES: dict[TableFormat, tuple[str, str]] = {
+    "Delta": ("deltalake", "delta"),
+    "Iceberg": ("pyiceberg", "iceberg"),
+    "Lance": ("lance", "lance"),
+}
+"""The package that reads each format, and the extra with it."""
+
+LOGS = tuple(log for log, _ in _LOGS.values())
+"""The names of the folders with logs."""
+
 
 class TableFolder(NamedTuple):
     """A folder with a table, and the name of the folder in it with the log."""
@@ -46,23 +62,6 @@ class TableFolder(NamedTuple):
             if version is not None:
                 files.setdefault(version, []).append(name)
         return files
-
-
-_LOGS: dict[TableFormat, tuple[str, re.Pattern[str]]] = {
-    "Delta": ("_delta_log", re.compile(r"(\d{20})(?:\.json|\.checkpoint\..*(?:parquet|json))")),
-    "Iceberg": ("metadata", re.compile(r"(?:v(\d+)|(\d+)-[^/]+?)(?:\.gz)?\.metadata\.json(?:\.gz)?")),
-    "Lance": ("_versions", re.compile(r"(\d+)\.manifest")),
-}
-
-PACKAGES: dict[TableFormat, tuple[str, str]] = {
-    "Delta": ("deltalake", "delta"),
-    "Iceberg": ("pyiceberg", "iceberg"),
-    "Lance": ("lance", "lance"),
-}
-"""The package that reads each format, and the extra with it."""
-
-LOGS = tuple(log for log, _ in _LOGS.values())
-"""The names of the folders with logs."""
 
 
 def _version_of(format: TableFormat, name: str) -> int | None:

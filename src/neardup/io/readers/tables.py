@@ -33,6 +33,9 @@ from neardup.io.readers.sources import Source
 Mixed: TypeAlias = dict[str, tuple[tuple[str, str], ...]]
 """Columns whose type differs between files, each with (type, first file of that type)."""
 
+_OF_TEXT: tuple[base.Kind, ...] = ("text",)
+_OF_ID: tuple[base.Kind, ...] = ("text", "integer")
+
 
 def unified(names: Sequence[str], schemas: Sequence[Any]) -> tuple[Any, Mixed, list[str]]:
     """Return a schema in which rows of all files can be written, the mixed columns, and notes about these.
@@ -133,10 +136,6 @@ def _require_same_names(schema: Any, other: Any, first: str, name: str) -> None:
                 "All files of one input have the same columns",
                 "Run the files separately, or rewrite them with one schema",
             )
-
-
-_OF_TEXT: tuple[base.Kind, ...] = ("text",)
-_OF_ID: tuple[base.Kind, ...] = ("text", "integer")
 
 
 class TableDocuments(FileDocuments):

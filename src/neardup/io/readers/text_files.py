@@ -55,6 +55,16 @@ _OPEN_COST = 16 << 10
 # others are extracted again in each pass.
 _KEPT_BYTES = 256 << 20
 
+# For a larger file, the beginning is checked before the rest is read.
+_LARGE = 1 << 20
+
+PLACE = ("folder", "name", "suffix", "size", "mtime")
+"""Columns from the place of a file: size in bytes, time of the last change as far as it is known."""
+
+_TYPES = {name: pa.list_(pa.large_string()) if name in LISTS else pa.large_string() for name in METADATA}
+
+MOST_BYTES = 1 << 20
+
 
 @dataclass(frozen=True)
 class ReadContent:
@@ -83,15 +93,6 @@ class ExtractedTexts:
             if document not in self._contents and len(content.text) <= self._room:
                 self._contents[document] = content
                 self._room -= len(content.text)
-
-
-# For a larger file, the beginning is checked before the rest is read.
-_LARGE = 1 << 20
-
-PLACE = ("folder", "name", "suffix", "size", "mtime")
-"""Columns from the place of a file: size in bytes, time of the last change as far as it is known."""
-
-_TYPES = {name: pa.list_(pa.large_string()) if name in LISTS else pa.large_string() for name in METADATA}
 
 
 class TextDocuments:
@@ -403,9 +404,6 @@ def read_stream(stream: BinaryIO) -> Content:
         return Content(decoded(data, charset_of(data)).decode("utf-8", "replace"))
     with Extractor() as extractor:
         return extractor.read(data, "")
-
-
-MOST_BYTES = 1 << 20
 
 
 def words_in(path: Path) -> list[str]:

@@ -45,6 +45,29 @@ _LONGER = 10
 SAID = 300
 """The most characters of the words of a server that a message shows."""
 
+_ARROW = re.compile(r"HTTP status(?: code)?:? (\d{3})|\b(\d{3}) The (?:specified|server) ", re.IGNORECASE)
+"""The status in the errors of Arrow, whose other errors have one of these names."""
+_CODES = {
+    401: r"UNAUTHENTICATED|InvalidAuthenticationInfo|MISSING_AUTHENTICATION",
+    403: r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT|PERMISSION_DENIED|EXPIRED_TOKEN|INVALID_TOKEN|"
+    r"InvalidClientTokenId|INVALID_CLIENT_TOKEN|AuthorizationFailure|AuthenticationFailed|INVALID_SIGNATURE",
+    404: r"NO_SUCH_BUCKET|NO_SUCH_KEY|RESOURCE_NOT_FOUND|ContainerNotFound|BlobNotFound",
+    412: r"ConditionNotMet|PreconditionFailed|FAILED_PRECONDITION",
+    429: r"THROTTLING|TooManyRequests",
+    500: r"INTERNAL_FAILURE|INTERNAL_ERROR",
+    503: r"SLOW_DOWN|SERVICE_UNAVAILABLE|ServerBusy",
+}
+_KNOWN = {status: re.compile(names, re.IGNORECASE) for status, names in _CODES.items()}
+
+_EXHAUSTED = re.compile(r"Retry policy exhausted|Azure Error: \[\]", re.IGNORECASE)
+"""Failures after attempts of the clients of object stores themselves."""
+_TIMEOUT = re.compile(r"curlCode: 28|timed? ?out|timeout was reached", re.IGNORECASE)
+_MISSING = (401, 403, 404, 412)
+
+_REASON = re.compile(r"(?:AWS|Azure) Error.*|(?<=google::cloud::Status)\(.*", re.DOTALL)
+"""The end of the errors of Arrow, after the name of the file and of its bucket."""
+_QUERY = re.compile(r"(://[^\s?'\"]*)\?[^\s'\"]*")
+
 
 def patience() -> float:
     """Return how many seconds a request waits for the next byte. Raises SettingError."""
@@ -163,25 +186,6 @@ def once(url: str, request: Callable[[], T], more: float = 0.0) -> T:
     raise UnansweredError(limit)
 
 
-_ARROW = re.compile(r"HTTP status(?: code)?:? (\d{3})|\b(\d{3}) The (?:specified|server) ", re.IGNORECASE)
-"""The status in the errors of Arrow, whose other errors have one of these names."""
-_CODES = {
-    401: r"UNAUTHENTICATED|InvalidAuthenticationInfo|MISSING_AUTHENTICATION",
-    403: r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT|PERMISSION_DENIED|EXPIRED_TOKEN|INVALID_TOKEN|"
-    r"InvalidClientTokenId|INVALID_CLIENT_TOKEN|AuthorizationFailure|AuthenticationFailed|INVALID_SIGNATURE",
-    404: r"NO_SUCH_BUCKET|NO_SUCH_KEY|RESOURCE_NOT_FOUND|ContainerNotFound|BlobNotFound",
-    412: r"ConditionNotMet|PreconditionFailed|FAILED_PRECONDITION",
-    429: r"THROTTLING|TooManyRequests",
-    500: r"INTERNAL_FAILURE|INTERNAL_ERROR",
-    503: r"SLOW_DOWN|SERVICE_UNAVAILABLE|ServerBusy",
-}
-_KNOWN = {status: re.compile(names, re.IGNORECASE) for status, names in _CODES.items()}
-_EXHAUSTED = re.compile(r"Retry policy exhausted|Azure Error: \[\]", re.IGNORECASE)
-"""Failures after attempts of the clients of object stores themselves."""
-_TIMEOUT = re.compile(r"curlCode: 28|timed? ?out|timeout was reached", re.IGNORECASE)
-_MISSING = (401, 403, 404, 412)
-
-
 def status_of(error: BaseException) -> int | None:
     """Return the status of HTTP that an error of a client reports, as a number or by a name; None without one."""
     for holder in (error, getattr(error, "response", None)):
@@ -240,11 +244,6 @@ def asked(
                     raise
             time.sleep(min(pause, patience()))
         return attempt()
-
-
-_REASON = re.compile(r"(?:AWS|Azure) Error.*|(?<=google::cloud::Status)\(.*", re.DOTALL)
-"""The end of the errors of Arrow, after the name of the file and of its bucket."""
-_QUERY = re.compile(r"(://[^\s?'\"]*)\?[^\s'\"]*")
 
 
 @contextmanager

@@ -31,16 +31,21 @@ EXTRAS = {
 WRITABLE = tuple(scheme for scheme, extra in EXTRAS.items() if extra in ("s3", "gcs", "azure"))
 """The protocols of object stores that results are written to."""
 
+_PIECE_BYTES = 1 << 20
+"""Bytes of a file without ranges that are read at a time."""
+
+_SECONDS = 10
+"""How long the client of an object store tries to connect, or Google's tries again by itself."""
+
+_CHOSEN_BY = ("AWS_", "GOOGLE_", "STORAGE_", "AZURE_", "NEARDUP_NETWORK")
+
+COMMIT = re.compile(r"@[0-9a-f]{40}(?=/|$)")
+"""The commit in a path of the Hugging Face hub: such a path has one content for ever."""
+
 
 def is_writable(url: str) -> bool:
     """Return whether a URL is in an object store that results are written to."""
     return url.partition(":")[0].lower() in WRITABLE
-
-
-_PIECE_BYTES = 1 << 20
-"""Bytes of a file without ranges that are read at a time."""
-_SECONDS = 10
-"""How long the client of an object store tries to connect, or Google's tries again by itself."""
 
 
 def _s3() -> Any:
@@ -99,9 +104,6 @@ _STORES: dict[str, tuple[str, Callable[[], Any]]] = {
 
 def _is_set(variable: str) -> bool:
     return os.environ.get(variable, "").lower() in ("1", "true", "yes")
-
-
-_CHOSEN_BY = ("AWS_", "GOOGLE_", "STORAGE_", "AZURE_", "NEARDUP_NETWORK")
 
 
 @lru_cache(maxsize=8)
@@ -281,10 +283,6 @@ class PluginObject:
         """Raise ChangedObjectError unless the plugin reports the pinned version."""
         if not COMMIT.search(self._path):
             require_pinned(self.look, pin)
-
-
-COMMIT = re.compile(r"@[0-9a-f]{40}(?=/|$)")
-"""The commit in a path of the Hugging Face hub: such a path has one content for ever."""
 
 
 def at_commit(system: Any, path: str) -> str:

@@ -27,20 +27,6 @@ from neardup.io.writers.object_stores import url_of
 from neardup.io.writers.output import OutputFile, stamped
 from neardup.io.writers.spreadsheets import MULTIPLE, is_workbook_of_ours, workbook_bytes
 
-
-class OutputExport(OutputFile):
-    """An export as a context manager: complete under its name, or absent."""
-
-    kind = "an export"
-
-    def is_own(self, path: Path) -> bool:
-        """Return whether the file begins like an export."""
-        with open(path, "rb") as file:
-            if file.read(64).removeprefix(BYTE_ORDER_MARK).startswith(_BEGINNINGS):
-                return True
-        return is_workbook_of_ours(path)
-
-
 _BEGINNINGS = (
     b"id,group,representative,",
     b"decision,id,other,",
@@ -55,6 +41,52 @@ _BEGINNINGS = (
     b"\xc3\xbeid_a\xc3\xbe\x14",
     b"\xc3\xbedecision\xc3\xbe\x14",
 )
+
+DOCUMENT_FORMS: tuple[str, ...] = ("jsonl", "parquet")
+_DOCUMENTS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("text", pa.large_string()),
+        ("metadata", pa.string()),
+        ("role", pa.string()),
+        ("group", pa.int64()),
+    ]
+)
+
+QUOTE, SEPARATOR, NEWLINE = "\u00fe", "\x14", "\u00ae"
+"""The characters of a DAT file: þ around values, the control character 20 between them, ® for a line end."""
+_ROWS, _BYTES = 10_000, 1 << 20
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+_BREAKS = re.compile(f"[{SEPARATOR}\r\n]")
+
+_CRLF = "\r\n"
+
+_GRAPHML = "http://graphml.graphdrawing.org/xmlns"
+_KEYS = (
+    ("id", "node", "string"),
+    ("reference", "node", "boolean"),
+    ("weight", "edge", "double"),
+    ("kind", "edge", "string"),
+)
+
+_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""The characters that XML cannot hold, and the carriage return, which a reader would change."""
+
+_TABLES = {".delta": ("deltalake", "delta", "write_deltalake"), ".lance": ("lance", "lance", "write_dataset")}
+"""The packages that write tables with versions, their extras and functions, by the suffixes of the names."""
+
+
+class OutputExport(OutputFile):
+    """An export as a context manager: complete under its name, or absent."""
+
+    kind = "an export"
+
+    def is_own(self, path: Path) -> bool:
+        """Return whether the file begins like an export."""
+        with open(path, "rb") as file:
+            if file.read(64).removeprefix(BYTE_ORDER_MARK).startswith(_BEGINNINGS):
+                return True
+        return is_workbook_of_ours(path)
 
 
 def write_documents(
@@ -84,17 +116,7 @@ def document_bytes(pages: "Iterable[Rows]", form: str) -> Iterator[tuple[int, by
     return _document_lines(pages) if form == "jsonl" else _document_table(pages)
 
 
-DOCUMENT_FORMS: tuple[str, ...] = ("jsonl", "parquet")
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
-_DOCUMENTS = pa.schema(
-    [
-        ("id", pa.string()),
-        ("text", pa.large_string()),
-        ("metadata", pa.string()),
-        ("role", pa.string()),
-        ("group", pa.int64()),
-    ]
-)
 
 
 def _document_lines(pages: Iterable[Rows]) -> Iterator[tuple[int, bytes]]:
@@ -147,13 +169,6 @@ def for_spreadsheets(pieces: Iterable[bytes]) -> Iterator[bytes]:
     return chain([BYTE_ORDER_MARK], pieces)
 
 
-QUOTE, SEPARATOR, NEWLINE = "\u00fe", "\x14", "\u00ae"
-"""The characters of a DAT file: þ around values, the control character 20 between them, ® for a line end."""
-_ROWS, _BYTES = 10_000, 1 << 20
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
-_BREAKS = re.compile(f"[{SEPARATOR}\r\n]")
-
-
 def protected(value: str) -> str:
     """Return a text for a CSV file; an apostrophe precedes one that a spreadsheet would take for a formula.
 
@@ -203,9 +218,6 @@ def _csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
 
 class _Lines(NamedTuple):
     write: Callable[[str], None]
-
-
-_CRLF = "\r\n"
 
 
 def _csv_value(value: Any) -> str:
@@ -268,16 +280,6 @@ FORMS: dict[str, Callable[[pa.Table, tuple[str, ...]], Iterator[bytes]]] = {
 }
 """The forms of a file, by the names that also are their suffixes."""
 
-_GRAPHML = "http://graphml.graphdrawing.org/xmlns"
-_KEYS = (
-    ("id", "node", "string"),
-    ("reference", "node", "boolean"),
-    ("weight", "edge", "double"),
-    ("kind", "edge", "string"),
-)
-_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""The characters that XML cannot hold, and the carriage return, which a reader would change."""
-
 
 def _graphml(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
     """An undirected graph: a node for each document, a weight for each edge that has one.
@@ -328,10 +330,6 @@ def _escaped(match: re.Match[str]) -> str:
 
 GRAPH_FORMS = {**FORMS, "graphml": _graphml}
 """The forms of a table of pairs."""
-
-
-_TABLES = {".delta": ("deltalake", "delta", "write_deltalake"), ".lance": ("lance", "lance", "write_dataset")}
-"""The packages that write tables with versions, their extras and functions, by the suffixes of the names."""
 
 
 def refuse_table(path: Path) -> None:

@@ -66,6 +66,23 @@ _WAYS_OUT: dict[int, tuple[str, str, str]] = {
     ),
 }
 
+_SHOWN = 50
+"""Characters of the output's name in the folder's name; a file name has at most 255 bytes."""
+_LOCK_BYTES = 4096
+
+_ATTEMPTS, _PAUSE = 5, 0.02
+"""Removal of a folder is tried this often, with this many seconds in between."""
+_OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+EVERYBODY = 0o666
+"""Restricts nothing beyond the umask: for input that comes from no file of this system."""
+
+_OWNER, _GROUP, _OTHERS = 0o600, 0o060, 0o006
+
+# On Windows nobody can read locked bytes, so the locked byte is one beyond the end of the file.
+_PLACE = 1 << 30
+_HELD = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
+
 
 def unwritable(place: str | Path, error: OSError) -> OutputError:
     """Return the error for an output that cannot be written, in words for the reason that the system gives.
@@ -160,14 +177,6 @@ class _Owner(msgspec.Struct, forbid_unknown_fields=True):
 
     target: str
     token: str
-
-
-_SHOWN = 50
-"""Characters of the output's name in the folder's name; a file name has at most 255 bytes."""
-_LOCK_BYTES = 4096
-_ATTEMPTS, _PAUSE = 5, 0.02
-"""Removal of a folder is tried this often, with this many seconds in between."""
-_OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def _name(target: Path) -> str:
@@ -352,10 +361,6 @@ def access_of(documents: Documents, *others: Documents | None) -> int:
     return common_access({file for file in files if file is not None})
 
 
-EVERYBODY = 0o666
-"""Restricts nothing beyond the umask: for input that comes from no file of this system."""
-
-
 @contextmanager
 def creating(access: int) -> Iterator[None]:
     """Limit the permissions of files this process creates within to ``access``; for one thread at a time."""
@@ -399,17 +404,9 @@ def _shared(status: os.stat_result) -> int:
     return mode if mine else _without_group(mode)
 
 
-_OWNER, _GROUP, _OTHERS = 0o600, 0o060, 0o006
-
-
 def _without_group(mode: int) -> int:
     """Return the mode with the group's permissions set to those of all others."""
     return (mode & ~_GROUP) | ((mode & _OTHERS) << 3)
-
-
-# On Windows nobody can read locked bytes, so the locked byte is one beyond the end of the file.
-_PLACE = 1 << 30
-_HELD = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
 
 
 def try_lock(handle: int) -> bool | None:

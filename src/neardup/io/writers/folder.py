@@ -16,6 +16,12 @@ from neardup.io.writers.output import WholeFolder, stamped, stamped_page
 from neardup.io.writers.scratch import TABLE_ROWS, drop_mapped
 from neardup.tables import FORMAT_VERSION, TEXTS
 
+STAGES = "seconds"
+"""The key of the stages of a run."""
+
+_GROUP_BYTES = 1 << 19
+"""Bytes of text in a row group. A text is decoded from the beginning of its group: in small ones that is quick."""
+
 
 class OutputFolder(WholeFolder):
     """A result folder as a context manager; at the end ``manifest.json`` is added.
@@ -126,10 +132,6 @@ class OutputFolder(WholeFolder):
         self._digested.add(name)
 
 
-STAGES = "seconds"
-"""The key of the stages of a run."""
-
-
 def _plain_value(value: Any) -> Any:
     """Encode numpy numbers and arrays, which msgspec does not support."""
     if hasattr(value, "tolist"):
@@ -141,7 +143,3 @@ def _plain_value(value: Any) -> Any:
 
 def _texts_table(group: list[tuple[int, bytes, str | None]]) -> pa.Table:
     return pa.table([[one[k] for one in group] for k in range(len(TEXTS))], schema=TEXTS)
-
-
-_GROUP_BYTES = 1 << 19
-"""Bytes of text in a row group. A text is decoded from the beginning of its group: in small ones that is quick."""

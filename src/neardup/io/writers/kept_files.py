@@ -20,6 +20,11 @@ from neardup.io.readers.folders import PARTS, is_message
 from neardup.io.readers.sources import Source
 from neardup.io.writers.kept_formats import CompressedFile
 
+_FIRST_DATE = (1980, 1, 1, 0, 0, 0)
+_LARGE = 1 << 30
+
+_WHOLE = (".tgz", ".txz", ".tbz", ".tbz2", ".tzst")
+
 
 def places_of_files(files: Sequence[Source]) -> dict[str, str]:
     """Return the place of each file by its full path; all places are distinct."""
@@ -40,10 +45,6 @@ def places_of_files(files: Sequence[Source]) -> dict[str, str]:
         taken.add(place)
         places[file.path] = name_below(place, file.path)
     return places
-
-
-_FIRST_DATE = (1980, 1, 1, 0, 0, 0)
-_LARGE = 1 << 30
 
 
 def _copy_file(source: Source, target: Path) -> None:
@@ -190,9 +191,6 @@ def _suffix(holder: str) -> str:
     stem, suffix = os.path.splitext(os.path.basename(holder))
     inner = os.path.splitext(stem)[1] if codec_of_container(holder) and suffix.lower() not in _WHOLE else ""
     return (inner + suffix).lower()
-
-
-_WHOLE = (".tgz", ".txz", ".tbz", ".tbz2", ".tzst")
 
 
 def _holders(files: Sequence[Source]) -> list[Source]:

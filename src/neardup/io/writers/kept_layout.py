@@ -34,6 +34,16 @@ OPEN_FILES = 64
 _EXPECTED = 8 * GROUP_BYTES // OPEN_FILES
 """Row groups of several open files together take no more memory than those of one file."""
 
+_LONGEST = 120
+"""Characters of a value in the name of a folder; a longer one is cut, and a digest follows."""
+_BROKEN = re.compile("%[0-9A-F]?$")
+
+_PARTS = 32
+"""A file is filled in this many portions or more, so that its size is right within a few percent."""
+
+_MOST = 8 << 20
+"""Bytes of a portion, at most."""
+
 
 @dataclass(frozen=True)
 class KeptLayout:
@@ -207,11 +217,6 @@ class SeparateSink:
         return self._separate.open(position, path)
 
 
-_LONGEST = 120
-"""Characters of a value in the name of a folder; a longer one is cut, and a digest follows."""
-_BROKEN = re.compile("%[0-9A-F]?$")
-
-
 def value_folder(column: str, value: str | None) -> str:
     """Return the name of the folder for a value, which leads nowhere else whatever the value is.
 
@@ -272,12 +277,6 @@ class SplitSink:
         self._sinks[code] = self._open_one(folder)
         self.rows[code] = 0
         return self._sinks[code]
-
-
-_PARTS = 32
-"""A file is filled in this many portions or more, so that its size is right within a few percent."""
-_MOST = 8 << 20
-"""Bytes of a portion, at most."""
 
 
 class ShardsSink:

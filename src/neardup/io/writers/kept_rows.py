@@ -26,6 +26,9 @@ from neardup.io.writers.kept_layout import KEPT, ONE_FILE, KeptLayout, OpenedKep
 from neardup.runtime import Advance, is_memory_failure, ordered_map, worker_count
 from neardup.tables import Bools, Int64s
 
+# More than a row group of the output, so that the next can be read while one is written.
+_WAITING_BYTES = 96 << 20
+
 
 class KeptWriter:
     """Writes the kept rows of each chunk, chunk after chunk.
@@ -262,8 +265,6 @@ def _failed(path: Path, error: BaseException) -> OutputError:
     )
 
 
-# More than a row group of the output, so that the next can be read while one is written.
-_WAITING_BYTES = 96 << 20
 Item = TypeVar("Item")
 
 

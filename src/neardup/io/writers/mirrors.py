@@ -30,6 +30,9 @@ LEFT_OUT = ("kept", "removed")
 
 _INDEX, _LOCK = "index.json", "lock"
 
+_HELD: dict[Path, int] = {}
+"""The locks of the copies that this process uses."""
+
 
 class _Copied(msgspec.Struct):
     """A copied file: how it looks there, and here as size and time in nanoseconds."""
@@ -191,10 +194,6 @@ def _look(file: Path) -> tuple[int, int]:
     except OSError:
         return -1, 0
     return status.st_size, status.st_mtime_ns
-
-
-_HELD: dict[Path, int] = {}
-"""The locks of the copies that this process uses."""
 
 
 def _claimed(url: str) -> Path:

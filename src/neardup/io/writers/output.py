@@ -18,6 +18,19 @@ from neardup.io.writers.filesystem import EVERYBODY, WorkingPlace, flush, restri
 from neardup.io.writers.object_stores import UNFINISHED, RemoteOutput, staged, url_of
 from neardup.runtime import installed_version
 
+_BEGINNING = 2048
+# In the head of each page, after its content security policy.
+_PAGE_HEAD = b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv='
+_PAGE_MARK = b'\n<meta name="generator" content="neardup'
+_IMAGE_HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" class="neardup-'
+
+_PARQUET = (".parquet", ".pq")
+_ARROW = (".arrow", ".feather", ".ipc")
+
+WRITTEN_BY = b"neardup_version"
+"""The key in the metadata of the schema of a table; JSON files have it as a key of theirs."""
+_GENERATOR = re.compile(r'\n<meta name="generator" content="[^"\n]*">')
+
 
 class Output:
     """A context manager that begins in a place of its own; on any exception the place is removed.
@@ -270,13 +283,6 @@ class OutputImage(OutputPage):
         return _beginning(path).startswith(_IMAGE_HEAD)
 
 
-_BEGINNING = 2048
-# In the head of each page, after its content security policy.
-_PAGE_HEAD = b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv='
-_PAGE_MARK = b'\n<meta name="generator" content="neardup'
-_IMAGE_HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" class="neardup-'
-
-
 def _beginning(path: Path) -> bytes:
     with open(path, "rb") as file:
         return file.read(_BEGINNING)
@@ -363,10 +369,6 @@ def write_table(table: pa.Table, path: str | Path, mark: bytes, *, overwrite: bo
         output.write(table)
 
 
-_PARQUET = (".parquet", ".pq")
-_ARROW = (".arrow", ".feather", ".ipc")
-
-
 def _is_parquet(path: Path) -> bool:
     return path.suffix.lower() in _PARQUET
 
@@ -389,8 +391,3 @@ def stamped_page(page: str) -> str:
 def own_version() -> str:
     """Return the version of this program; "unknown" where it is not installed."""
     return installed_version("neardup") or "unknown"
-
-
-WRITTEN_BY = b"neardup_version"
-"""The key in the metadata of the schema of a table; JSON files have it as a key of theirs."""
-_GENERATOR = re.compile(r'\n<meta name="generator" content="[^"\n]*">')

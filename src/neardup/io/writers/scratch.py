@@ -28,6 +28,26 @@ from neardup.io.place import shown_values
 from neardup.io.writers.filesystem import flush_folder, is_private, unwritable
 from neardup.tables import UInt64s
 
+_BLOCK = 1 << 20
+
+TABLE_ROWS = 1 << 17
+"""Rows of a table that are handled together: those of a row group."""
+
+_PLACE: ContextVar[Path | None] = ContextVar("_PLACE", default=None)
+
+_MAPPED: WeakSet[mmap.mmap] = WeakSet()
+"""The working files of this process that tables are mapped from."""
+
+_HEAD = struct.Struct("<QH16s")
+"""Length of the part, length of its name, digest of both."""
+_ABOUT, _LOG = "about.json", "log"
+
+_LONGEST = 50
+"""Characters of an output's name in that of its journal; four bytes each, a file name has at most 255."""
+
+_SYNC = 1 << 28
+"""The log is flushed to the disk whenever it has grown by this many bytes."""
+
 
 def scratch_array(length: int) -> UInt64s:
     """Return a uint64[length] array in an unnamed file, which disappears with the array.
@@ -82,11 +102,6 @@ def _take_room(file: IO[bytes], size: int) -> None:
     file.flush()
 
 
-_BLOCK = 1 << 20
-TABLE_ROWS = 1 << 17
-"""Rows of a table that are handled together: those of a row group."""
-
-
 @contextmanager
 def working_in(folder: Path | None, journal: FinishedParts | None = None) -> Iterator[None]:
     """Make working files in ``folder`` within the block; None: in the system's folder for temporary files.
@@ -107,7 +122,6 @@ def journal_here() -> FinishedParts | None:
     return _JOURNAL.get()
 
 
-_PLACE: ContextVar[Path | None] = ContextVar("_PLACE", default=None)
 _JOURNAL: ContextVar[FinishedParts | None] = ContextVar("_JOURNAL", default=None)
 
 
@@ -150,10 +164,6 @@ class Scratch:
                 "Room there for the part of the work that exceeds --memory",
                 "Free some space, choose a file system with more room, or raise --memory; no file has changed",
             ) from error
-
-
-_MAPPED: WeakSet[mmap.mmap] = WeakSet()
-"""The working files of this process that tables are mapped from."""
 
 
 def drop_mapped() -> None:
@@ -414,15 +424,6 @@ class RunJournal:
             "The same inputs, settings and version as when it began",
             "Give the same command as before; or remove that folder to begin anew",
         )
-
-
-_HEAD = struct.Struct("<QH16s")
-"""Length of the part, length of its name, digest of both."""
-_ABOUT, _LOG = "about.json", "log"
-_LONGEST = 50
-"""Characters of an output's name in that of its journal; four bytes each, a file name has at most 255."""
-_SYNC = 1 << 28
-"""The log is flushed to the disk whenever it has grown by this many bytes."""
 
 
 class _About(msgspec.Struct, forbid_unknown_fields=True):

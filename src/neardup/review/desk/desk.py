@@ -34,6 +34,12 @@ from neardup.tables import Bools, Int64s
 
 NO_VERDICT = "verdict withdrawn"
 
+SAMPLED, AT_ONCE = 20, 5
+"""Pairs that are shown before a decision for a whole kind, and lines that are made ahead at once."""
+
+BESIDE = 0.05
+"""Seconds in which the steps of the members beside a pair are counted; the others follow for the next page."""
+
 
 @dataclass(frozen=True)
 class Judgements:
@@ -138,12 +144,6 @@ def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Jud
     within = f" in the groups found by {printable(decision.filter.strip())}" if decision.filter.strip() else ""
     what = f"{counted(len(places), 'pair')} of the kind “{kinds_said(decision.kind)}”{within}"
     return Judgements(pairs_at(lines, places), f"{said(decision)}: {what}")
-
-
-SAMPLED, AT_ONCE = 20, 5
-"""Pairs that are shown before a decision for a whole kind, and lines that are made ahead at once."""
-BESIDE = 0.05
-"""Seconds in which the steps of the members beside a pair are counted; the others follow for the next page."""
 
 
 def _close(threads: list[Ahead | KindSweep | WordIndex | Thresholds], warming: threading.Thread) -> None:

@@ -51,6 +51,8 @@ _STORED = {
     WORDING: "differs in wording",
 }
 
+_HELD = 500
+
 
 def named(kind: int) -> str:
     """Return a few words for the number of a kind; "" if it is unknown."""
@@ -174,8 +176,6 @@ class Differences:
         words = "; not compared: ".join(filter(None, (described(kind), beside)))
         return (-1 if kind.name is None else KINDS.index(kind.name)), words
 
-
-_HELD = 500
 
 Counts = tuple[int, int, int]
 """|A∩B|, |A| and |B| on shingles."""

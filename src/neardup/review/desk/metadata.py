@@ -25,6 +25,11 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _DATE = re.compile(r"[12]\d{3}(-\d{2}){0,2}", re.ASCII)
 _COMPARED = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 
+_PARTS = re.compile(r"\d+|[^\W\d_]+")
+
+_STAGES = {"outline": -2, "draft": -1, "copy": 1, "new": 1, "rev": 1, "revised": 1, "final": 2, "signed": 3}
+"""Words of names that say how far a version is; 0 for all others."""
+
 
 class Metadata:
     """The other values of documents: their names, the columns asked for, and those of few values."""
@@ -120,9 +125,6 @@ def _order(value: str, wanted: str) -> int:
     return (value > wanted) - (value < wanted)
 
 
-_PARTS = re.compile(r"\d+|[^\W\d_]+")
-_STAGES = {"outline": -2, "draft": -1, "copy": 1, "new": 1, "rev": 1, "revised": 1, "final": 2, "signed": 3}
-"""Words of names that say how far a version is; 0 for all others."""
 Version: TypeAlias = tuple[tuple[int, int, str], ...]
 
 

@@ -47,6 +47,13 @@ QUOTING = 200
 Renewed = Literal["", "texts", "tables"]
 """What has changed in a subject besides its decisions: nothing, texts or metadata, the tables."""
 
+COLLECTION = "collection"
+"""The ``action`` of a collection in place of that of a run: its groups follow the decisions already."""
+_PORTION = 1000
+
+_QUIET = ("decided", "withdrawn", "stays")
+"""Lines of the change log that change no group."""
+
 
 class Subject(Protocol):
     """A result or a collection under review."""
@@ -141,13 +148,6 @@ class ResultSubject(DecisionStore):
     def export(self, what: Exported, form: str, *, every: bool = False) -> Iterator[bytes]:
         """Yield groups, decisions or tags as csv, jsonl, parquet or dat."""
         return exported(self.found, self.state(), what, form, every=every)
-
-
-COLLECTION = "collection"
-"""The ``action`` of a collection in place of that of a run: its groups follow the decisions already."""
-_PORTION = 1000
-_QUIET = ("decided", "withdrawn", "stays")
-"""Lines of the change log that change no group."""
 
 
 class _Document(NamedTuple):

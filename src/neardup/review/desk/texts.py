@@ -26,6 +26,31 @@ if TYPE_CHECKING:
     from neardup.text.cleaning import Cleaner
     from neardup.text.units import Reading
 
+LAST_WAIT = 5.0
+"""Seconds that closing waits for a thread: the interpreter must not end while one of them reads or computes."""
+
+HELD_BYTES = 1 << 26
+"""Bytes of text to keep."""
+
+BROUGHT_BYTES = 1 << 23
+"""Bytes of text that are read at once for a page."""
+
+HELD_WORDS = 200_000
+"""Documents of which the first words are kept."""
+
+HELD_FIELDS = 10_000
+"""Documents of which the other values are kept."""
+
+SHOWN = 100
+"""Width of the first words of a text in a list."""
+
+MOST_POSTINGS = 30_000_000
+"""The most entries of the index, of 12 bytes each: the different words of documents. The rest is left out."""
+
+MOST_VERIFIED = 2_000
+"""Documents that are read to find the words of one phrase beside each other."""
+_BLOCK = 4096
+
 
 class Budget:
     """The rest of a time; ``short`` is set once something had to be left out because the time was over."""
@@ -43,10 +68,6 @@ class Budget:
         in_time = monotonic() < self._end
         self.short = self.short or not in_time
         return in_time
-
-
-LAST_WAIT = 5.0
-"""Seconds that closing waits for a thread: the interpreter must not end while one of them reads or computes."""
 
 
 class Ahead:
@@ -84,18 +105,6 @@ class Ahead:
                     return
                 task = self._tasks.pop(0)
             task()
-
-
-HELD_BYTES = 1 << 26
-"""Bytes of text to keep."""
-BROUGHT_BYTES = 1 << 23
-"""Bytes of text that are read at once for a page."""
-HELD_WORDS = 200_000
-"""Documents of which the first words are kept."""
-HELD_FIELDS = 10_000
-"""Documents of which the other values are kept."""
-SHOWN = 100
-"""Width of the first words of a text in a list."""
 
 
 class TextReader:
@@ -279,13 +288,6 @@ class Whereabouts:
         wanted = "/" + name.replace("\\", "/").lstrip("/")
         same = [number for number, (path, _) in paths.items() if ("/" + path.replace("\\", "/")).endswith(wanted)]
         return np.flatnonzero(np.isin(file, same))
-
-
-MOST_POSTINGS = 30_000_000
-"""The most entries of the index, of 12 bytes each: the different words of documents. The rest is left out."""
-MOST_VERIFIED = 2_000
-"""Documents that are read to find the words of one phrase beside each other."""
-_BLOCK = 4096
 
 
 class WordIndex:

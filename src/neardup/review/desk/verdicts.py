@@ -21,6 +21,9 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 K = TypeVar("K")
 
+APART = "it is in no group after the decisions"
+ALONE = "it is in no group"
+
 
 class VerdictIndex:
     """The verdicts on the members of each group.
@@ -125,9 +128,6 @@ def _changed(before: Mapping[K, Any], after: Mapping[K, Any]) -> Iterator[K]:
 
 Row: TypeAlias = dict[str, Any] | None
 """A row of the table of groups; None for a document that is in no group."""
-
-APART = "it is in no group after the decisions"
-ALONE = "it is in no group"
 
 
 class Fates:

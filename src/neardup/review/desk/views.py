@@ -28,6 +28,8 @@ OUTSIDE = 10
 GROUPS_BEFORE, GROUPS_BESIDE, MEMBERS_BESIDE, NAME_BESIDE = 5, 30, 60, 40
 """In the panes beside a pair: groups before its own, all groups, members, and columns of a name."""
 
+_LOOKED_AHEAD = 1000
+
 
 def group_view(lines: Lines, group: int, before: source.Key | None, after: source.Key | None) -> source.GroupView:
     """Return the page of a group."""
@@ -367,9 +369,6 @@ def _last(after: str, question: str) -> int:
 def _mark(question: str) -> str:
     """Return a short digest: it guards against mistakes, not against people."""
     return f"{crc32(question.encode('utf-8', 'surrogatepass')):08x}"
-
-
-_LOOKED_AHEAD = 1000
 
 
 @dataclass(frozen=True, eq=False)

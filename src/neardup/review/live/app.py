@@ -73,6 +73,10 @@ CHANGE: dict[str, Work] = {
     "/undo": acts.undo,
 }
 
+_WAIT = 0.5
+"""Seconds before the answer to an unknown token."""
+LATE = "timeout"
+
 
 @dataclass(frozen=True)
 class Served:
@@ -289,11 +293,6 @@ class _Live:
         request.scope["route"] = _Named("/leave")
         request.session.clear()
         return RedirectResponse(f"{request.scope.get('root_path', '')}/", 303)
-
-
-_WAIT = 0.5
-"""Seconds before the answer to an unknown token."""
-LATE = "timeout"
 
 
 def late() -> RefusedError:

@@ -40,6 +40,65 @@ LONGEST = 2000
 
 T = TypeVar("T", bound=str)
 
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "style-src 'self'",
+        "script-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",  # the module fetches the next page after a decision
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+FORM_BYTES = 65_536
+
+BODIES = 64
+"""Forms of the largest size that all requests together may hold."""
+
+HOURS = 12
+"""Hours after which a session ends."""
+COOKIE = "neardup-review"
+
+LINES = 50
+"""Groups, pairs or actions on a page."""
+
+MEMBERS = 30
+"""Members on a page, besides a representative from another one."""
+
+NEAREST_ACTIONS = 20
+"""Actions to look through for the last one that can be undone."""
+ORDER_WORDS = {
+    "undecided": "undecided first",
+    "stake": "most text at stake",
+    "size": "largest",
+    "similarity": "least similar",
+    "place": "as in the result",
+}
+QUEUE_WORDS = {
+    "undecided": "Undecided",
+    "threshold": "Closest to the threshold",
+    "missed": "Missed, found by the audit",
+    "tags": "Tagged differently",
+    "outside": "Just outside a group",
+}
+
+NAME_WIDTH = 40
+"""Columns of a name in the head of a pair."""
+VIEWS = ("sides", "list", "quotes")
+
+QUOTED = ("20", "50", "10")
+"""The least tokens of a quoted passage: the usual number, and others."""
+FORMS = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+    "dat": "application/octet-stream",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+EXPORTS = ("groups", "decisions", "tags")
+
 
 @dataclass(frozen=True)
 class ReviewRequest:
@@ -147,26 +206,6 @@ class Download:
 ReviewAnswer: TypeAlias = LivePage | Elsewhere | Download
 
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "style-src 'self'",
-        "script-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",  # the module fetches the next page after a decision
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
-)
-FORM_BYTES = 65_536
-BODIES = 64
-"""Forms of the largest size that all requests together may hold."""
-HOURS = 12
-"""Hours after which a session ends."""
-COOKIE = "neardup-review"
-
-
 class PageRules:
     """The rules of the pages; see ``middleware.Rules``. ``page`` makes the page of an error."""
 
@@ -243,41 +282,6 @@ def _over_https(scope: Scope, headers: Headers) -> bool:
 
 
 __all__ = ["COOKIE", "FORM_BYTES", "PageRules", "Sessions", "require_own_page"]
-
-
-LINES = 50
-"""Groups, pairs or actions on a page."""
-MEMBERS = 30
-"""Members on a page, besides a representative from another one."""
-NEAREST_ACTIONS = 20
-"""Actions to look through for the last one that can be undone."""
-ORDER_WORDS = {
-    "undecided": "undecided first",
-    "stake": "most text at stake",
-    "size": "largest",
-    "similarity": "least similar",
-    "place": "as in the result",
-}
-QUEUE_WORDS = {
-    "undecided": "Undecided",
-    "threshold": "Closest to the threshold",
-    "missed": "Missed, found by the audit",
-    "tags": "Tagged differently",
-    "outside": "Just outside a group",
-}
-NAME_WIDTH = 40
-"""Columns of a name in the head of a pair."""
-VIEWS = ("sides", "list", "quotes")
-QUOTED = ("20", "50", "10")
-"""The least tokens of a quoted passage: the usual number, and others."""
-FORMS = {
-    "csv": "text/csv; charset=utf-8",
-    "jsonl": "application/x-ndjson",
-    "parquet": "application/vnd.apache.parquet",
-    "dat": "application/octet-stream",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
-EXPORTS = ("groups", "decisions", "tags")
 
 
 def question_of(request: ReviewRequest) -> Question:

@@ -57,6 +57,8 @@ _SHOWN = 200
 """Longest name of a person, folder or tag, in characters."""
 Row: TypeAlias = tuple[str, str, str]
 
+D = TypeVar("D", bound=DecisionAccount)
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -488,9 +490,6 @@ def _undecided(index: ResultIndex, verdicts: VerdictIndex, group: int) -> Row:
         )
     more = f", and {number(len(places) - MEMBERS)} more" if len(places) > MEMBERS else ""
     return str(head), number(len(places)), ", ".join(others) + more
-
-
-D = TypeVar("D", bound=DecisionAccount)
 
 
 def _by_action(decisions: Sequence[D]) -> list[list[D]]:

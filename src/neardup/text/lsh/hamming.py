@@ -33,6 +33,19 @@ MOST = 1 << 31
 _DIGIT = 11
 _WORD = 0xFFFF_FFFF_FFFF_FFFF
 
+SHOWN = 10
+"""Pairs that a notebook shows."""
+
+LONG = 2048
+"""Longer runs are cut again: their 2 million comparisons cost more than a few tables of 2,048."""
+
+NO_LIMIT = int(np.iinfo(np.int64).max)
+
+WAITING = 1024
+"""The most additions that are read one by one; then they become a segment."""
+
+_IN_A_CELL = 4
+
 
 @dataclass(frozen=True)
 class FingerprintWords:
@@ -165,14 +178,6 @@ def _refused(what: str, bits: int | None) -> InputError:
         f"The fingerprints are {what}",
         f"Fingerprints of SimHash.sketch, {shapes[bits]}; or whole numbers below 2^{bits or 64}",
     )
-
-
-SHOWN = 10
-"""Pairs that a notebook shows."""
-LONG = 2048
-"""Longer runs are cut again: their 2 million comparisons cost more than a few tables of 2,048."""
-
-NO_LIMIT = int(np.iinfo(np.int64).max)
 
 
 @dataclass(frozen=True)
@@ -355,12 +360,6 @@ def _copies(classes: DistinctWords) -> pa.Table:
     order = np.argsort(rows[again])
     columns = [rows[again][order].astype(np.uint32), first[again][order].astype(np.uint32)]
     return pa.table(columns, schema=COPIES_OF)
-
-
-WAITING = 1024
-"""The most additions that are read one by one; then they become a segment."""
-
-_IN_A_CELL = 4
 
 
 class HammingIndex:

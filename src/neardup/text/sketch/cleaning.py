@@ -24,6 +24,8 @@ from neardup.text.keys import process_key
 from neardup.text.tokenizers import tokens_as_words
 from neardup.unicode import DIGITS_ZERO, unicode_tables
 
+_SPACE = 0x20
+
 
 def text_batch(texts: pa.Array) -> TextBatch:
     """Return the buffers of a string or binary array in the form the kernels need; nulls count as empty."""
@@ -45,9 +47,6 @@ def text_batch(texts: pa.Array) -> TextBatch:
 
 def _is_binary(type_: Any) -> bool:
     return bool(pt.is_binary(type_) or pt.is_large_binary(type_))
-
-
-_SPACE = 0x20
 
 
 @dataclass(frozen=True, eq=False)

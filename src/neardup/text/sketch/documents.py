@@ -40,6 +40,10 @@ SEED = 0x6E65_6172_6475_7031
 _STEP = 0x9E37_79B9_7F4A_7C15
 _WORD = (1 << 64) - 1
 
+_UNITS = {"word": WORD, "char": CHAR}
+_SKETCHES = {"one-permutation": ONE_PERMUTATION, "classic": CLASSIC}
+_NO_SKETCH = CLASSIC  # with 0 slots: a SimHash run makes no signatures
+
 
 def splitmix64(state: int) -> int:
     """Return the SplitMix64 output for a state (Steele, Lea and Flood 2014, figure 5)."""
@@ -62,11 +66,6 @@ def classic_coefficients(slots: int) -> tuple[UInt32s, UInt32s]:
     b = np.array([word & 0xFFFF_FFFF for word in words], np.uint32)
     a.flags.writeable = b.flags.writeable = False
     return a, b
-
-
-_UNITS = {"word": WORD, "char": CHAR}
-_SKETCHES = {"one-permutation": ONE_PERMUTATION, "classic": CLASSIC}
-_NO_SKETCH = CLASSIC  # with 0 slots: a SimHash run makes no signatures
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ KEY = b"neardup"
 
 _NO_TABLE = "A table that to_arrow() of a family gave, with the metadata of its schema"
 
+_SHOWN = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""The resemblances whose intervals are drawn."""
+
 
 @dataclass(frozen=True)
 class Provenance:
@@ -140,10 +143,6 @@ def _shown(value: Any) -> str:
     """Return a parameter for a sentence: long lists are cut, and no foreign character moves the cursor."""
     words = str(value)
     return "".join(c if c.isprintable() else "?" for c in (words if len(words) <= 60 else words[:57] + "…"))
-
-
-_SHOWN = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""The resemblances whose intervals are drawn."""
 
 
 def html(name: str, lines: list[Line], parameters: Mapping[str, Any], slots: int = 0) -> str:

@@ -43,6 +43,9 @@ from neardup.text.keys import key_of
 from neardup.text.lsh.bands import plan
 from neardup.text.sketch import simhash_words
 
+_UPDATE, _DIGITS = "update-", 6
+"""The names of the parts that updates add."""
+
 
 @dataclass(frozen=True, eq=False)
 class ReadDocuments:
@@ -316,7 +319,3 @@ def _names(run: Run, wanted: Int64s, against: FingerprintedDocuments | None) -> 
         for (place, _), name in zip(documents, known, strict=True):
             names[place] = names[place] if name is None else name
     return names
-
-
-_UPDATE, _DIGITS = "update-", 6
-"""The names of the parts that updates add."""

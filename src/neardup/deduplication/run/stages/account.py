@@ -52,6 +52,12 @@ LISTED = 1000
 SUSPICIOUS = (100, 0.5)
 """A file or source of at least this many documents that loses more than this share of them gets a warning."""
 
+FEW_DOCUMENTS = 1000
+"""Corpora smaller than this get no large-group warning."""
+
+LARGE_GROUP = 0.01
+"""A group with a larger share of all documents than this gets a warning."""
+
 
 def removed_by(rows: Rows, decisions: Decisions, sources: str) -> accounts.RemovedBy:
     """Return the documents read and removed of each data file and of each source.
@@ -131,13 +137,6 @@ def _listed(names: Sequence[str | None], of_row: Int64s, removed: Bools) -> list
     gone = np.bincount(of_row[removed], minlength=len(names))
     order = [k for k in np.argsort(-read, kind="stable").tolist() if read[k]]
     return [accounts.RemovedShare(names[k], int(read[k]), int(gone[k])) for k in order[:LISTED]]
-
-
-FEW_DOCUMENTS = 1000
-"""Corpora smaller than this get no large-group warning."""
-
-LARGE_GROUP = 0.01
-"""A group with a larger share of all documents than this gets a warning."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,9 @@ from neardup.runtime import release_memory
 from neardup.settings import KEEP_NONE, MEASURES, GroupSettings, Keep, Measure, SearchSettings, Shingles, Work
 from neardup.tables import CANDIDATES, VERIFIED, column
 
+HELD = (ExactJoin, HeldSets)
+"""Sets of documents in memory, which the stages find by the store of the rows."""
+
 
 def group_rules(search: SearchSettings, keep: Keep, grouping: GroupSettings, work: Work) -> GroupRules:
     """Say how pairs become groups."""
@@ -315,8 +318,6 @@ DECIDED = Condition("--decisions, not with --keep none", _decided)
 COUNT = Condition("--count", _count)
 GROUP = Condition("neardup group", _group)
 
-HELD = (ExactJoin, HeldSets)
-"""Sets of documents in memory, which the stages find by the store of the rows."""
 
 FATES = (
     Stage(fates),

@@ -33,6 +33,12 @@ from neardup.tables import column
 FULL = ("full_size_a", "full_size_b")
 """The columns of pairs with the shingles of both documents, base text included."""
 
+_WIDEST = 500
+"""Columns of the first words; a terminal shows fewer."""
+
+_READ = 8 * _WIDEST
+"""Bytes of a text that are looked at for its first words."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -155,12 +161,6 @@ def _with_full_sizes(table: pa.Table, pairs: pa.Table, rows: Rows) -> pa.Table:
     for name, end in zip(FULL, ("a", "b"), strict=True):
         table = table.append_column(name, pa.array(rows.left[rows.unique[column(pairs, end)], 0]))
     return table
-
-
-_WIDEST = 500
-"""Columns of the first words; a terminal shows fewer."""
-_READ = 8 * _WIDEST
-"""Bytes of a text that are looked at for its first words."""
 
 
 @dataclass(frozen=True)
