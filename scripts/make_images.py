@@ -1,4 +1,4 @@
-"""Make the images: the comparison of two memos, the curve of a plan, the stages (ARCHITECTURE.md)."""
+"""Make the drawn images: a comparison, the shingles of two texts, curves, the stages (ARCHITECTURE.md)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import neardup as nd
 import stage_image
+from neardup.cli.demo_documents import documents_path
 from neardup.comparison.alignment import Piece, Row
 
 ROOT = Path(__file__).parents[1]
@@ -166,6 +167,48 @@ def frame(width: int, height: int, title: str, description: str, style: str, bod
     )
 
 
+NOTICES = (
+    "The harbour office is closed on Friday because of the storm",
+    "The harbour office is closed on Monday because of the storm",
+)
+"""Two texts whose shingles are few enough for a picture."""
+SHINGLES_TITLE = "The shingles of two texts"
+
+
+def shingles() -> str:
+    """Return the image of the shingles of two texts: those of one, of both, and of the other."""
+    one, other = (nd.shingles(text, length=3) for text in NOTICES)
+    columns = [
+        ("only in A", one - other, "only_a"),
+        ("in both", one & other, ""),
+        ("only in B", other - one, "only_b"),
+    ]
+    step, rows = 28 * CHARACTER, max(len(held) for _, held, _ in columns)
+    width, height = round(2 * EDGE + 3 * step), 2 * EDGE + (rows + 6) * LINE
+    share = nd.jaccard(*NOTICES, length=3)
+    lines = [
+        *(
+            f'<text x="{EDGE}" y="{EDGE + (n + 1) * LINE}">{"AB"[n]}  {text}</text>'
+            for n, text in enumerate(NOTICES)
+        ),
+        f'<path class="rule" d="M{EDGE} {EDGE + 2.6 * LINE:g}H{width - EDGE}"/>',
+    ]
+    for number, (head, held, style) in enumerate(columns):
+        x, y = EDGE + number * step, EDGE + 3.8 * LINE
+        lines.append(f'<text class="head" x="{x:g}" y="{y:g}">{head}: {len(held)}</text>')
+        for place, shingle in enumerate(sorted(held), 1):
+            lines.append(f'<text x="{x:g}" y="{y + place * LINE:g}">{tspans([(shingle, style)])}</text>')
+    counts = f"{len(one & other)} / ({len(one)} + {len(other)} \u2212 {len(one & other)})"
+    result = f"resemblance = in both / in either = {counts} = {share:.3f}"
+    lines.append(f'<text class="head" x="{EDGE}" y="{height - EDGE}">{result}</text>')
+    description = (
+        "Two notices of eleven words that differ in one. Of their shingles of three words, "
+        f"{len(one & other)} are in both, and {len(one - other)} in each alone. {result}."
+    )
+    style = STYLE.replace("text-decoration: line-through", "").replace("text-decoration: underline", "")
+    return frame(width, height, SHINGLES_TITLE, description, style, lines)
+
+
 def main() -> int:
     """Write the images; with --check only report which are out of date."""
     status = 0
@@ -174,6 +217,8 @@ def main() -> int:
     images = {
         "comparison.svg": picture(),
         "plan.svg": nd.plan(threshold=0.8, recall=0.9).svg(),
+        "shingles.svg": shingles(),
+        "thresholds.svg": nd.advise(documents_path()).svg(),
         "stages.svg": frame(stage_image.WIDTH, height, *texts, stages),
     }
     for name, image in images.items():

@@ -13,10 +13,21 @@ import pytest
 from support.paths import ROOT
 
 IMAGES = sorted((ROOT / "docs" / "images").glob("*.svg"))
+PHOTOGRAPHS = sorted((ROOT / "docs" / "images").glob("*.jpg"))
+LARGEST = 60_000
+"""Bytes of an image."""
+CORE = (
+    *("tutorial/first-dedup", "tutorial/two-documents", "tutorial/a-collection", "howto/review", "howto/report"),
+    *("explanation/comparison", "explanation/thresholds", "explanation/measures"),
+)
+"""The pages that show what they are about."""
+SHOWN = re.compile(r"!\[([^\]]+)\]\([^)]*images/([\w.-]+)\)")
 PAGE_OF = {
     "comparison.svg": "README.md",
     "plan.svg": "docs/explanation/measures.md",
+    "shingles.svg": "docs/explanation/measures.md",
     "stages.svg": "ARCHITECTURE.md",
+    "thresholds.svg": "docs/explanation/thresholds.md",
 }
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -29,6 +40,27 @@ def test_the_images_are_up_to_date() -> None:
 
 def test_every_image_has_a_page() -> None:
     assert [path.name for path in IMAGES] == sorted(PAGE_OF)
+
+
+def test_photographs_are_made_by_the_script_and_shown_with_words() -> None:
+    shown = {
+        name: words for page in (ROOT / "docs").rglob("*.md") for words, name in SHOWN.findall(page.read_text())
+    }
+    made = (ROOT / "scripts" / "page_images.py").read_text(encoding="utf-8")
+    assert PHOTOGRAPHS
+    for path in PHOTOGRAPHS:
+        assert f'"{path.stem}": (' in made
+        assert len(shown[path.name]) > 20
+
+
+@pytest.mark.parametrize("path", [*IMAGES, *PHOTOGRAPHS], ids=lambda path: path.name)
+def test_an_image_is_small(path: Path) -> None:
+    assert path.stat().st_size <= LARGEST
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_a_core_page_has_a_picture(name: str) -> None:
+    assert SHOWN.search((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"))
 
 
 def test_the_stages_fit_one_screen() -> None:
