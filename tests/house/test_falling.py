@@ -1,8 +1,8 @@
 """Counts that only fall: whoever lowers one lowers its limit in the table, which has all of them.
 
 A module has 100 to 700 lines and is named by a noun; few of its lines are imports, and constants come before the
-first function, unless they are made of what the module defines; a local variable is named for what it holds. HTML is
-made by templates. A test compares the parts of a message, and hands in what it replaces.
+first function, unless they are made of what the module defines; a local variable is named for what it holds. A
+template makes HTML. A test compares the parts of a message, and hands in what it replaces.
 """
 
 import ast

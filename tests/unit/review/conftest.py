@@ -25,6 +25,5 @@ def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 def desk(result: Path) -> Iterator[Desk]:
     (result / "decisions.sqlite").unlink(missing_ok=True)
     desk = Desk.open(result)
-    desk._lines.differences.warm()
     yield desk
     desk.close()

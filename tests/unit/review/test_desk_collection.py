@@ -27,7 +27,6 @@ def collection(tmp_path: Path) -> Iterator[Collection]:
 @pytest.fixture
 def desk(collection: Collection) -> Iterator[Desk]:
     desk = Desk.of_collection(collection)
-    desk._lines.differences.warm()
     yield desk
     desk.close()
 

@@ -19,7 +19,6 @@ import neardup as nd
 from neardup.deduplication.run.review_decisions import items_of
 from neardup.deduplication.run.texts import StoredTexts
 from neardup.errors import InputError, QueryError
-from neardup.review.desk import desk as desks
 from neardup.review.desk import texts, views
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.subjects import ResultSubject
@@ -218,7 +217,6 @@ def test_similarities_that_are_not_stored_are_counted_on_the_texts(tmp_path: Pat
     words = [f"word{n}" for n in range(40)]
     texts = {str(n): " ".join(words[3 * n : 3 * n + 25]) for n in range(5)}
     desk = Desk.open(make_result(tmp_path, texts, length=2, threshold=0.7, groups="components"))
-    desk._lines.differences.warm()
     [line] = desk.groups(Question()).lines
     for _ in range(20):
         view = desk.group(line.key)
@@ -425,7 +423,6 @@ def dated(folder: Path, days: dict[str, str]) -> Path:
 def test_members_are_a_line_of_versions_by_date_with_the_step_from_each_to_the_next(tmp_path: Path) -> None:
     days = {"c": "2024-03-03T10:00:00Z", "a": "2024-03-01", "none": "", "d": "2024-03-04", "b": "2024-03-02"}
     with closing(Desk.open(dated(tmp_path, days))) as desk:
-        desk._lines.differences.warm()
         (line,) = desk.groups(Question()).lines
         alone = desk.panes(line.key, Question()).members  # before the page of the group
         members = desk.group(line.key).members
@@ -446,28 +443,6 @@ def test_members_are_a_line_of_versions_by_date_with_the_step_from_each_to_the_n
         while (following := desk.pair(*walked[-1]).after) is not None:
             walked.append(following)
         assert walked == pairs  # the keys of a pair go the same way
-
-
-def test_steps_that_take_long_are_counted_for_the_next_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(desks, "BESIDE", 0.0)
-    words = [f"word{n}" for n in range(40)]
-    texts = {"all": words, "begin": words[:25] + ["other"] * 4, "end": ["else"] * 4 + words[15:]}
-    result = make_result(tmp_path, {id: " ".join(of) for id, of in texts.items()}, threshold=0.4)
-    with closing(Desk.open(result)) as desk:
-        desk._lines.differences.warm()
-        (line,) = desk.groups(Question()).lines
-
-        def steps() -> list[float | None]:
-            return [item.step for item in desk.panes(line.key, Question()).members]
-
-        assert [step is None for step in steps()] == [True, False, True]  # the last is below the threshold
-        index = desk._index.documents
-        ends = [index.at(member.key) for member in desk.panes(line.key, Question()).members[1:]]
-        while steps()[2] is None:  # another thread counts it
-            pass
-        assert steps()[2] == desk._lines.computed.similarity(*ends)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -618,7 +593,6 @@ def test_a_group_and_its_pairs_have_one_order_that_says_where_it_comes_from(
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     nd.find(tmp_path / "in.jsonl", id="id", text="text", threshold=0.5).save(tmp_path / "out")
     with closing(Desk.open(tmp_path / "out")) as desk:
-        desk._lines.differences.warm()
         (line,) = desk.groups(Question()).lines
         view = desk.group(line.key)
         assert (view.order, [str(member.id) for member in view.members]) == (order, ids)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from neardup.comparison import compare
 from neardup.errors import InputError
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.texts import TextReader
@@ -136,19 +135,3 @@ def test_cells_that_time_did_not_suffice_for_are_marked_and_filled_later(desk: D
         assert "data-refresh" not in whole.text
         assert "the quick brown fox" in whole.words
         assert pages.get(address).content == whole.content
-
-
-def test_kernels_that_cannot_be_loaded_do_not_leave_pages_waiting(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk._warming.join()
-    differences = type(desk._lines.differences)(desk._index.documents, desk._reader)
-    monkeypatch.setattr(desk._lines, "differences", differences)
-
-    def failing(*_: Any, **__: Any) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(compare, "compare", failing)
-    with pytest.raises(MemoryError):
-        differences.warm()
-    assert not desk.groups(Question()).pending

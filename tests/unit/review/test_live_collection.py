@@ -142,7 +142,6 @@ def test_a_group_has_a_column_of_differences_and_none_of_fates(collection: Colle
     """No document of a collection is removed: its members differ, and have no fate."""
     desk = Desk.of_collection(collection)
     [line] = desk.groups(Question()).lines
-    desk._lines.differences.warm()
     with live(desk) as pages:
         seen = pages.get(f"/groups/{line.key}").text
     assert 'data-label="Difference"' in seen

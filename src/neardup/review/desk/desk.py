@@ -4,7 +4,6 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +19,21 @@ from neardup.errors import InputError
 from neardup.io.decisions import Action, Change, Fate, FateOf, Judgement, PairNote, Represents, Tag
 from neardup.review import source
 from neardup.review.desk import views
-from neardup.review.desk.differences import Kernels
 from neardup.review.desk.facets import Facets
 from neardup.review.desk.filters import GroupFields, compares_documents, filtered, kinds_named
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.lines import KindSweep, Lines
 from neardup.review.desk.metadata import Metadata
 from neardup.review.desk.subjects import COLLECTION, QUOTING, CollectionSubject, ResultSubject, Subject
-from neardup.review.desk.texts import LAST_WAIT, Ahead, Budget, TextReader, Whereabouts, WordIndex
+from neardup.review.desk.texts import LAST_WAIT, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, spread
 from neardup.review.desk.verdicts import VerdictIndex
 from neardup.tables import Bools, Int64s
 
 NO_VERDICT = "verdict withdrawn"
 
-SAMPLED, AT_ONCE = 20, 5
-"""Pairs that are shown before a decision for a whole kind, and lines that are made ahead at once."""
-
-BESIDE = 0.05
-"""Seconds in which the steps of the members beside a pair are counted; the others follow for the next page."""
+SAMPLED = 20
+"""Pairs that are shown before a decision for a whole kind."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +141,7 @@ def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Jud
     return Judgements(pairs_at(lines, places), f"{said(decision)}: {what}")
 
 
-def _close(threads: list[Ahead | KindSweep | WordIndex | Thresholds], warming: threading.Thread) -> None:
+def _close(threads: list[KindSweep | WordIndex | Thresholds], warming: threading.Thread) -> None:
     for thread in threads:
         thread.close()
     warming.join(LAST_WAIT)
@@ -188,8 +183,7 @@ class Desk:
 
     def __init__(self, subject: Subject) -> None:
         self._subject, self._lock = subject, threading.RLock()
-        self._ahead = Ahead()
-        self._threads: list[Ahead | KindSweep | WordIndex | Thresholds] = []
+        self._threads: list[KindSweep | WordIndex | Thresholds] = []
         self._read: list[KindSweep | WordIndex] = []
         self._partial = False
         self._build()
@@ -197,7 +191,7 @@ class Desk:
         self._warming.start()
         self._stop = weakref.finalize(self, _close, self._threads, self._warming)  # when the program ends
 
-    def _build(self, kernels: Kernels | None = None) -> None:
+    def _build(self) -> None:
         """Put the tables in order."""
         result = self._subject.found
         self._index = index = ResultIndex(result)
@@ -206,7 +200,7 @@ class Desk:
         whereabouts = Whereabouts(index.documents, result.places)
         other = self._query if result.run.action == COLLECTION else None
         metadata = Metadata(index.documents, None if other else result.texts, whereabouts)
-        self._lines = Lines(index, self._made, self._reader, whereabouts, metadata, kernels)
+        self._lines = Lines(index, self._made, self._reader, whereabouts, metadata)
         self._kinds = KindSweep(self._lines)
         self._fields = GroupFields(index, self._made, whereabouts, metadata, self._bring_kinds, other)
         self._facets = Facets(index, self._made, metadata, self._fields.of_groups)
@@ -214,7 +208,7 @@ class Desk:
         self._ordered = views.Ordered(index)
         self._queues = views.Queues(self._lines, self._ordered)
         self._thresholds = Thresholds(result, self._lines)
-        self._threads[:] = (self._ahead, self._kinds, self._words, self._thresholds)
+        self._threads[:] = (self._kinds, self._words, self._thresholds)
 
     @classmethod
     def open(cls, folder: str | Path, *, read_only: bool = False) -> "Desk":
@@ -227,7 +221,7 @@ class Desk:
         return cls(CollectionSubject(collection, title=title))
 
     def close(self) -> None:
-        """Close the file of decisions, and stop working ahead."""
+        """Close the file of decisions, and stop reading."""
         self._stop()
         self._subject.close()
 
@@ -240,14 +234,12 @@ class Desk:
     def groups(self, question: source.Question) -> source.GroupList:
         """Return a page of the list of groups; a filter waits for the texts that it needs."""
         with self._lock:
-            self._ahead.give([])  # it would compete for the processor
             listed = self._listed_in_time(question.filter, question)
             places = np.flatnonzero(listed.groups)
             description = f"{question.order} {listed.meaning}"
             chosen, next = views.page(listed.keys[places], question.after, question.limit, description)
             budget = self._reader.budget()
             lines = self._lines.groups(places[chosen].tolist(), budget)
-            self._look_ahead(listed.keys[places], chosen, places)
             pending = listed.partial or budget.short
             facets = () if listed.partial else self._facets.of(listed.groups)
             return source.GroupList(
@@ -298,12 +290,8 @@ class Desk:
             self._refresh()
             listed = self._listed(question.filter, question)
             keys = self._ordered.keys("stake", self._made) if question.order == "undecided" else listed.keys
-            group, budget = self._index.at(key), Budget(BESIDE)
-            panes = views.panes_view(self._lines, keys, listed.groups, group, budget)
-            if budget.short:
-                versions, later = views.versions_of(self._lines, group), self._reader.budget()
-                self._ahead.give([partial(self._lines.steps, versions[: views.MEMBERS_BESIDE], later)])
-            return panes
+            budget = self._reader.budget()
+            return views.panes_view(self._lines, keys, listed.groups, self._index.at(key), budget)
 
     def undecided(
         self, pair: tuple[source.Key, source.Key], question: source.Question, queue: source.Queue | None
@@ -450,23 +438,21 @@ class Desk:
         return self._subject.export(what, form, every=every)
 
     def _warm(self) -> None:
-        """Sort what pages need, and load the kernels of comparison, before they are asked for."""
+        """Sort what pages need, and read the columns of facets, before they are asked for."""
         self._ordered.warm()
         self._queues.warm()
         self._facets.warm()
-        self._lines.differences.warm()
 
     def warmed(self) -> None:
-        """Wait until what pages need is sorted, and the kernels of comparison are loaded."""
+        """Wait until what pages need is sorted."""
         self._warming.join()
 
     def _refresh(self) -> None:
         """Apply the changes and decisions made since the last call."""
         renewed = self._subject.refresh()
         if renewed == "tables":
-            self._ahead.give([])
             self._kinds.close()
-            self._build(self._lines.differences.kernels)
+            self._build()
         elif renewed == "texts":
             self._lines.forget()
         self._made.apply(self._subject.state())
@@ -509,17 +495,6 @@ class Desk:
             tuple(dict.fromkeys(self._read)),
             self._partial,
         )
-
-    def _look_ahead(self, keys: Int64s, chosen: Int64s, places: Int64s) -> None:
-        """Make the lines after those of a page, and whatever time did not suffice for on the page itself."""
-        last = keys[chosen].max(initial=-1)
-        later = np.flatnonzero(keys > last)
-        if len(later) > len(chosen):
-            later = later[np.argpartition(keys[later], len(chosen))[: len(chosen)]]
-        later = later[np.argsort(keys[later])]
-        groups = places[np.concatenate((chosen, later))].tolist()
-        parts = range(0, len(groups), AT_ONCE)
-        self._ahead.give(partial(self._lines.prepare, groups[part : part + AT_ONCE]) for part in parts)
 
     def _bring_kinds(self) -> None:
         self._kinds.bring()

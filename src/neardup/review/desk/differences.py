@@ -96,44 +96,13 @@ def _described(kind: Kind) -> str:
     return f"{' and '.join(parts)} {words} in {counted(kind.blocks.places, 'place')}"
 
 
-class Kernels:
-    """Whether the kernels that compare texts are loaded; ``ended`` is set when loading them has ended."""
-
-    def __init__(self) -> None:
-        self.ended, self.loaded = threading.Event(), False
-
-
 class Differences:
     """The differences of pairs of documents, computed when a page shows them, and kept."""
 
-    def __init__(self, documents: ResultDocuments, reader: TextReader, kernels: Kernels | None = None) -> None:
+    def __init__(self, documents: ResultDocuments, reader: TextReader) -> None:
         self._documents, self._reader = documents, reader
         self._lock = threading.Lock()
         self._held: dict[tuple[int, int], tuple[int, str]] = {}
-        self.kernels = kernels or Kernels()
-
-    def warm(self) -> None:
-        """Load the kernels that compare texts, which may take seconds; until then, pages use stored kinds."""
-        from neardup.comparison.compare import compare
-
-        try:
-            comparison = compare("pay ten coins by noon today", "to all: pay ten coins by noon")
-            assert comparison.difference
-            assert comparison.alignment
-            self.kernels.loaded = True
-        finally:
-            self.kernels.ended.set()
-
-    @property
-    def ready(self) -> bool:
-        """Whether the kernels are loaded."""
-        return self.kernels.loaded
-
-    def ready_in(self, budget: Budget | None) -> bool:
-        """Return whether the kernels are loaded, or will be while the budget lasts."""
-        if budget is not None and not self.kernels.ended.wait(budget.left()):
-            budget.short = True
-        return self.kernels.loaded
 
     def knows(self, member: int, head: int) -> bool:
         """Return whether a difference was computed before."""
@@ -147,7 +116,7 @@ class Differences:
         key = member, head
         difference = self._held.get(key)
         if difference is None:
-            if budget is not None and not (self.ready_in(budget) and budget.allows()):
+            if budget is not None and not budget.allows():
                 return -1, ""
             difference = self.computed(member, head)
             with self._lock:
@@ -166,7 +135,7 @@ class Differences:
         sizes = self._documents.bytes
         if not self._reader.known or int(sizes[member] + sizes[head]) > MOST_BYTES:
             return -1, ""
-        from neardup.comparison.kinds.rules import kind_of  # imported late: lists need no kernels
+        from neardup.comparison.kinds.rules import kind_of
 
         try:
             kind = kind_of(self._reader.reading(head), self._reader.reading(member))

@@ -14,7 +14,7 @@ from neardup.display import beginning, counted, middle_cut, number, shortened, w
 from neardup.errors import InputError
 from neardup.io.decisions import JudgedPair
 from neardup.io.inputs import PLACE
-from neardup.review.desk.differences import ComputedPairs, Differences, Kernels, named
+from neardup.review.desk.differences import ComputedPairs, Differences, named
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier, version_of
 from neardup.review.desk.subjects import COLLECTION
@@ -43,11 +43,10 @@ class Lines:
         reader: TextReader,
         whereabouts: Whereabouts,
         metadata: Metadata,
-        kernels: Kernels | None = None,
     ) -> None:
         self._dates = metadata
         self.index, self.made, self.reader, self.whereabouts = index, verdicts, reader, whereabouts
-        self.differences = Differences(index.documents, reader, kernels)
+        self.differences = Differences(index.documents, reader)
         self.computed = ComputedPairs(index, reader)
         self._fates = Fates(index, verdicts)
         self._settings = index.found.run.settings
@@ -83,13 +82,6 @@ class Lines:
         near = inside.start + np.flatnonzero(self.made.near[inside])
         similarity = self.index.similarity[near]
         return int(near[np.argmin(np.where(np.isnan(similarity), 2.0, similarity))]) if len(near) else -1
-
-    def prepare(self, groups: list[int]) -> None:
-        """Make the lines of groups, so that their words and differences are known when they are shown."""
-        if self.reader.known and self.differences.ready:
-            self.reader.bring(document for group in groups for document in self._read_for(group))
-            for group in groups:
-                self._group(group, None)
 
     def briefs(self, groups: list[int]) -> tuple[GroupLine, ...]:
         """Return the lines of groups without their differences, and with words only in place of a title."""
@@ -239,14 +231,14 @@ class Lines:
     def between(self, a: int, b: int, budget: Budget | None = None) -> float | None:
         """Return the similarity of two documents: that of their stored pair, or counted if there is time."""
         similarity = self.index.pairs.similarity_of(a, b)
-        if similarity is None and self.differences.ready_in(budget):
+        if similarity is None:
             return self.computed.similarity(a, b, budget)
         return similarity
 
     def _containments(self, a: int, b: int, budget: Budget | None) -> tuple[float, float] | None:
         """Return the share of a that is in b, and of b in a."""
         shares = self.index.pairs.containments(a, b)
-        if shares is None and self.differences.ready_in(budget):
+        if shares is None:
             counts = self.computed.counts(a, b, budget)
             shares = None if counts is None else (counts[0] / max(counts[1], 1), counts[0] / max(counts[2], 1))
         return shares

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from time import monotonic
@@ -68,43 +68,6 @@ class Budget:
         in_time = monotonic() < self._end
         self.short = self.short or not in_time
         return in_time
-
-
-class Ahead:
-    """Runs the last given tasks in a thread of its own, one after the other; those given before are dropped."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._tasks: list[Callable[[], object]] = []
-        self._thread: threading.Thread | None = None
-        self._closed = False
-
-    def give(self, tasks: Iterable[Callable[[], object]]) -> None:
-        """Replace the tasks that have not begun."""
-        with self._changed:
-            self._tasks = list(tasks)
-            if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._run, name="lines ahead", daemon=True)
-                self._thread.start()
-            self._changed.notify()
-
-    def close(self) -> None:
-        """Stop after the present task."""
-        with self._changed:
-            self._closed, self._tasks = True, []
-            self._changed.notify()
-        if self._thread is not None:
-            self._thread.join(LAST_WAIT)
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                while not self._tasks and not self._closed:
-                    self._changed.wait()
-                if self._closed:
-                    return
-                task = self._tasks.pop(0)
-            task()
 
 
 class TextReader:
