@@ -15,11 +15,13 @@ from pathlib import Path
 from subprocess import DEVNULL, run
 from tempfile import TemporaryDirectory
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
 import numpy as np
 
 import neardup as nd
-from neardup.comparison.matching import chunk_measures
 from neardup.text.units import words
+from support.chunk_counts import chunk_measures
 from table import Report, seconds
 
 VOCABULARY = 60_000

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.comparison import matching
+from support.chunk_counts import least_shared_shingles
 from support.reference_matching import Tokens, shingles, windows
 from support.strategies import edited_pair, mixed_text
 
@@ -153,8 +154,8 @@ def test_common_text_says_how_many_shingles_are_shared_at_least(drawn: tuple[lis
     both = set(all_a) & set(all_b)
     rarer = [min(all_a.count(shingle), all_b.count(shingle)) for shingle in both]
     repeats = max(rarer, default=1)
-    assert len(both) >= matching.least_shared_shingles(literal, w, repeats=repeats)
-    assert len(both) >= matching.least_shared_shingles(information, w, matching="information")
+    assert len(both) >= least_shared_shingles(literal, w, repeats=repeats)
+    assert len(both) >= least_shared_shingles(information, w, matching="information")
     assert sum(rarer) >= -(-literal // w)
     assert (len(both) > 0) == (literal > 0)
 
@@ -172,13 +173,13 @@ def test_the_bounds_on_shared_shingles_are_sharp_and_stronger_ones_are_wrong() -
     assert counts([1] * 20, [1] * 20) == (1, 20, 5)
     assert counts([1] * 9, [1] * 9) == (1, 9, 9)
     shared, _, information = counts([*[1] * 9, 7, *[2] * 9], [*[1] * 9, 8, *[2] * 9])
-    assert shared == matching.least_shared_shingles(information, W, matching="information") == 2
+    assert shared == least_shared_shingles(information, W, matching="information") == 2
     chunks = [list(range(10 * k, 10 * k + W)) for k in range(4)]
     shared, literal, _ = counts(
         [*chain.from_iterable([*chunk, 100] for chunk in chunks)],
         [*chain.from_iterable([*chunk, 200] for chunk in reversed(chunks))],
     )
-    assert shared == matching.least_shared_shingles(literal, W) == 4
+    assert shared == least_shared_shingles(literal, W) == 4
 
 
 @given(edited_pair(), st.sampled_from(["word", "char"]), st.integers(1, 6))

@@ -16,8 +16,8 @@ from itertools import combinations
 import numpy as np
 
 import neardup as nd
-from neardup.comparison.matching import chunk_measures
 from support import reference, shared_data
+from support.chunk_counts import chunk_measures
 from support.reference_order import lcs_with, places_of
 
 MEASURES = (

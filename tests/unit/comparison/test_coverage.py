@@ -20,6 +20,7 @@ from neardup.kernels.sets import largest_partner, least_shared
 from neardup.kernels.sketch.documents import number_occurrences
 from neardup.text.keys import PUBLIC, key_of
 from support import reference, reference_coverage, reference_matching
+from support.chunk_counts import least_shared_shingles
 from support.made_sets import THRESHOLDS, criterion
 from support.reference_matching import windows
 from support.strategies import mixed_hash
@@ -145,7 +146,7 @@ def test_the_number_of_shingles_is_no_bound_by_information() -> None:
     shingles, shared = set(windows(tokens, 5)), set(windows(once, 5))
     # a join by ⌈C / (2w − 1)⌉ ≥ ⌈|A| / (2w − 1)⌉ shingles of the larger set would lose the pair
     assert len(shared) < len(shingles) / 9
-    assert found.least_shared_shingles(70, 5, matching="information") <= len(shared)
+    assert least_shared_shingles(70, 5, matching="information") <= len(shared)
     _, (size, _, least) = prefix_of(tokens, 5, "information", criterion(Fraction(1), LARGER), np.ones(4, np.uint8))
     assert size == 70
     assert least <= len(shared)

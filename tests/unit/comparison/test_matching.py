@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from neardup.comparison import matching
 from neardup.errors import InputError, SettingError
 from neardup.kernels import names as window_kernels
+from support.chunk_counts import chunk_measures, least_shared_shingles
 from support.compared_texts import ids
 from support.full_run import FULL
 from support.reference_matching import (
@@ -157,7 +158,7 @@ def test_many_pairs_at_once_are_as_one_by_one(drawn: list[Sequences], w: int) ->
     documents = [tokens for a, b, _ in drawn for tokens in (a, b)]
     offsets = np.cumsum([0, *map(len, documents)])
     a, b = np.divmod(np.arange(len(documents) ** 2), len(documents))
-    counts = matching.chunk_measures(ids([t for tokens in documents for t in tokens]), offsets, a, b, min_chunk=w)
+    counts = chunk_measures(ids([t for tokens in documents for t in tokens]), offsets, a, b, min_chunk=w)
     for k in range(len(a)):
         pair = matching.pair_of(ids(documents[a[k]]), ids(documents[b[k]]))
         one, info = matching.literal(pair, w), matching.information(pair, w)
@@ -171,7 +172,7 @@ def test_many_pairs_at_once_are_as_one_by_one(drawn: list[Sequences], w: int) ->
 
 def test_many_pairs_have_the_two_measures() -> None:
     tokens, offsets = ids([*range(9), *range(4), *range(100, 106), *range(9)]), np.array([0, 9, 19, 19, 19, 28])
-    counts = matching.chunk_measures(tokens, offsets, np.array([0, 2, 0, 0]), np.array([4, 3, 2, 1]))
+    counts = chunk_measures(tokens, offsets, np.array([0, 2, 0, 0]), np.array([4, 3, 2, 1]))
     assert counts.longest().tolist() == [1, 1, 0, 0]
     assert counts.union("information").tolist() == [1, 1, 0, 0]
     with pytest.raises(SettingError, match=r"'both' .*Allowed: One of literal, information"):
@@ -181,11 +182,11 @@ def test_many_pairs_have_the_two_measures() -> None:
 def test_mistakes_are_told() -> None:
     none = np.empty(0, np.int64)
     with pytest.raises(InputError, match=r"not there\. Allowed.*numbered 0 to 1"):
-        matching.chunk_measures(ids([1]), np.array([0, 1, 1]), np.array([0]), np.array([2]))
+        chunk_measures(ids([1]), np.array([0, 1, 1]), np.array([0]), np.array([2]))
     with pytest.raises(SettingError, match=r"min_chunk = 0 .*Allowed: A whole number"):
-        matching.chunk_measures(ids([]), np.array([0]), none, none, min_chunk=0)
+        chunk_measures(ids([]), np.array([0]), none, none, min_chunk=0)
     with pytest.raises(SettingError, match=r"'both' is not known"):
-        matching.least_shared_shingles(3, 5, matching="both")
+        least_shared_shingles(3, 5, matching="both")
 
 
 def flat(lists: list[list[int]]) -> list[int]:

@@ -62,7 +62,6 @@ _KNOWN = {status: re.compile(names, re.IGNORECASE) for status, names in _CODES.i
 _EXHAUSTED = re.compile(r"Retry policy exhausted|Azure Error: \[\]", re.IGNORECASE)
 """Failures after attempts of the clients of object stores themselves."""
 _TIMEOUT = re.compile(r"curlCode: 28|timed? ?out|timeout was reached", re.IGNORECASE)
-_MISSING = (401, 403, 404, 412)
 
 _REASON = re.compile(r"(?:AWS|Azure) Error.*|(?<=google::cloud::Status)\(.*", re.DOTALL)
 """The end of the errors of Arrow, after the name of the file and of its bucket."""
