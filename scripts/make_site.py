@@ -72,12 +72,15 @@ def api_page() -> Iterator[str]:
 
 
 def parts_of_index() -> Iterator[tuple[str, list[str]]]:
-    """Yield the headings of the index with their pages, each page where the index lists it first as an item."""
+    """Yield the headings of the index with their pages, each page where the index lists it first as an item.
+
+    A numbered item is a step of a path: its first link is its page, and others lead aside.
+    """
     seen: set[str] = set()
     text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("\n## The project\n")[0]
     for part in text.split("\n## ")[1:]:
         caption, _, items = part.partition("\n")
-        listed = re.findall(r"^(?:-|\d\.|  ) ?.*\.md\).*$", items, re.MULTILINE)
+        listed = re.findall(r"^(?:-|  (?! )).*\.md\).*$|^\d\. .*?\.md\)", items, re.MULTILINE)
         pages = re.findall(r"\]\(((?:tutorial|howto|reference|explanation)/[\w-]+)\.md", "\n".join(listed))
         yield caption, [page for page in pages if page not in seen]
         seen.update(pages)
