@@ -19,10 +19,16 @@ from neardup.tables import Bools, Int64s, UInt64s
 ATTACHMENTS = "attachments"
 """The column of readers and tables that holds them."""
 
-_FIELDS = [("name", pa.large_string()), ("size", pa.int64()), ("sha256", pa.large_string())]
-ATTACHMENTS_TYPE = pa.list_(pa.struct([*_FIELDS, ("kind", pa.large_string())]))
-EARLIER_TYPE = pa.list_(pa.struct(_FIELDS))
-"""The type in files of earlier versions, in which all are attachments."""
+ATTACHMENTS_TYPE = pa.list_(
+    pa.struct(
+        [
+            ("name", pa.large_string()),
+            ("size", pa.int64()),
+            ("sha256", pa.large_string()),
+            ("kind", pa.large_string()),
+        ]
+    )
+)
 
 _CARRYING = frozenset(("text", "warc"))
 
@@ -56,16 +62,6 @@ def carried_by(column: Any) -> dict[int, tuple[Attachment, ...]]:
         for place, listed in zip(places.tolist(), found, strict=True)
         if listed
     }
-
-
-def with_kinds(table: pa.Table) -> pa.Table:
-    """Return a table whose column ``attachments``, if it has one of ``EARLIER_TYPE``, has the present type."""
-    place = table.schema.get_field_index(ATTACHMENTS)
-    if place < 0 or table.schema.field(place).type != EARLIER_TYPE:
-        return table
-    read = [(carried_by(chunk), len(chunk)) for chunk in table.column(place).chunks]
-    chunks = [column_of([carried.get(row, ()) for row in range(rows)]) for carried, rows in read]
-    return table.set_column(place, ATTACHMENTS, pa.chunked_array(chunks, ATTACHMENTS_TYPE))
 
 
 def column_of(found: Sequence[Sequence[Attachment]]) -> pa.Array:
@@ -231,7 +227,7 @@ def stored(table: pa.Table) -> dict[int, tuple[Attachment, ...]]:
     """
     if ATTACHMENTS not in table.column_names:
         return {}
-    column = pc.cast(with_kinds(table)[ATTACHMENTS], ATTACHMENTS_TYPE)
+    column = pc.cast(table[ATTACHMENTS], ATTACHMENTS_TYPE)
     each = pc.list_flatten(column)
     parts = [each, *(pc.struct_field(each, field.name) for field in ATTACHMENTS_TYPE.value_type)]
     if any(part.null_count for part in parts):

@@ -7,7 +7,7 @@
 from neardup.io.attachments import (
     ATTACHMENTS, ATTACHMENTS_TYPE, Carried, NOT_COMPARED, carried_by, carries, column_for, column_of,
     differences, differing, differing_in, in_samples, in_words, kinds_not_compared, lacking_places,
-    lost_unread, mix_in, own_of, same_or_not, stored, unread_of, with_kinds,
+    lost_unread, mix_in, own_of, same_or_not, stored, unread_of,
 )
 from neardup.io.containers.addresses import MARK, is_container, split_address
 from neardup.io.containers.base import safe_name

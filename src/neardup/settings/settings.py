@@ -83,16 +83,12 @@ class Settings(JoinSettings):
         values = {name: getattr(getattr(self, field.record), name) for name, field in records.FIELDS.items()}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
-    def digest(self, measure: str = "") -> str:
-        """Return 16 hex digits that identify these settings; the number of threads does not count.
-
-        ``measure`` replaces the name of the measure: an alias, under which an earlier version stored it.
-        """
+    def digest(self) -> str:
+        """Return 16 hex digits that identify these settings; the number of threads does not count."""
         import hashlib  # imported late: the help of the command line needs neither
         import json
 
         values = {name: value for name, value in self.as_dict().items() if records.FIELDS[name].record != "work"}
-        values["measure"] = measure or self.search.measure
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -18,14 +18,12 @@ import pytest
 from neardup.errors import InputError
 from neardup.io.attachments import (
     ATTACHMENTS_TYPE,
-    EARLIER_TYPE,
     carried_by,
     column_of,
     in_words,
     lacking,
     mix_in,
     stored,
-    with_kinds,
 )
 from neardup.io.formats import content, read
 from neardup.io.formats.content import Attachment, unread
@@ -204,11 +202,3 @@ def test_unread_parts_of_one_kind_have_one_digest_in_which_order_and_bounds_coun
     others = [unread([("images", one) for one in parts])[0] for parts in ((b"c", b"ab"), (b"a", b"bc"), (b"abc",))]
     assert len({found.sha256, *(one.sha256 for one in others)}) == 4
     assert found == unread([("images", b"ab"), ("images", b"c")])[0]
-
-
-def test_a_column_of_an_earlier_version_holds_attachments() -> None:
-    earlier = pa.array([None, [{"name": "a", "size": 1, "sha256": "x"}]], EARLIER_TYPE)
-    table = with_kinds(pa.table({"attachments": earlier}))
-    assert table.schema.field("attachments").type == ATTACHMENTS_TYPE
-    assert stored(table) == {1: (Attachment("a", 1, "x", "attachment"),)}
-    assert carried_by(earlier) == stored(table)

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import replace
 
 from neardup.errors import SettingError
 from neardup.io.sources import ChangedError
@@ -651,18 +650,14 @@ def decoded(data: bytes) -> Any:
 
 
 def read_account(plain: dict[str, Any]) -> tuple[RunAccount, Settings]:
-    """Return the account of a run from plain data, and its settings. Raises ChangedError unless all can be used.
-
-    A measure under an earlier name gets its present one.
-    """
+    """Return the account of a run from plain data, and its settings. Raises ChangedError for others."""
     try:
         run = msgspec.convert(plain, RunAccount)
         settings, plan = _settings(run), plan_of(run)
     except (msgspec.MsgspecError, SettingError, ValueError, OverflowError, RecursionError) as error:
         raise _unusable(_first_line(error)) from error
     _check_together(run, settings, plan)
-    present = {**run.settings, "measure": settings.search.measure}
-    return replace(run, settings=present, settings_digest=settings.digest()), settings
+    return run, settings
 
 
 def _settings(run: RunAccount) -> Settings:
@@ -670,7 +665,7 @@ def _settings(run: RunAccount) -> Settings:
     if lacking := FIELDS.keys() - given.keys():
         raise _unusable(f"it lacks the settings {', '.join(sorted(lacking))}")
     settings = Settings.of(**given)
-    if settings.digest(measure=given["measure"]) != run.settings_digest:
+    if settings.digest() != run.settings_digest:
         raise _unusable("settings_digest is that of other settings")
     return settings
 

@@ -23,7 +23,7 @@ from neardup.deduplication.run.lost_text import lost_counts
 from neardup.deduplication.run.tables import COUNTED, SOURCES
 from neardup.display import WITHOUT_TEXT, printable
 from neardup.errors import FormatError, InputError
-from neardup.io.contents import ATTACHMENTS, ATTACHMENTS_TYPE, NOT_COMPARED, with_kinds
+from neardup.io.contents import ATTACHMENTS, ATTACHMENTS_TYPE, NOT_COMPARED
 from neardup.io.inputs import Problem
 from neardup.io.sources import (
     RUN_FILE,
@@ -35,7 +35,7 @@ from neardup.io.sources import (
     read_regular,
     read_whole,
 )
-from neardup.settings import ALWAYS, MEASURES, Measure, SearchSettings
+from neardup.settings import ALWAYS, MEASURES, SearchSettings
 from neardup.tables import (
     FORMAT_VERSION,
     OLD_LEADS,
@@ -220,11 +220,10 @@ _NULLABLE = (
 
 def _decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
     """Decode a table of a result from the bytes of its file, each column with its type. Raises ChangedError."""
-    table = with_kinds(decoded_table(name, data))
+    table = decoded_table(name, data)
     expected = dict(_COLUMNS[name])
     if name in ("pairs", "missed"):
         expected.update(_of_measure(search))
-        table = _with_present_names(table, MEASURES[search.measure])
         if "a_in_reference" in table.column_names:
             expected["a_in_reference"] = pa.bool_()
         expected.update({name: pa.int64() for name in _FULL if name in table.column_names})
@@ -263,14 +262,6 @@ def _check_kinds(pairs: pa.Table, run: RunAccount) -> None:
     known = kinds is None or sum(kinds.values()) == pairs.num_rows
     _require(known, "pairs has kinds of difference that do not exist")
     _require(kinds == run.kinds, "run.json counts other kinds of pairs than the table has")
-
-
-def _with_present_names(table: pa.Table, measure: Measure) -> pa.Table:
-    """The table with the column of the measure under its present name: earlier results have it under the alias."""
-    earlier = measure.alias.replace("-", "_")
-    if not earlier or not measure.column or measure.column in table.column_names:
-        return table
-    return table.rename_columns([measure.column if name == earlier else name for name in table.column_names])
 
 
 def _of_measure(search: SearchSettings) -> dict[str, Any]:

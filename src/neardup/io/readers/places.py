@@ -18,7 +18,7 @@ from neardup.io.storage.pins import Pin
 from neardup.io.storage.spool import FetchedFile
 
 SEEN = ("etag", "version", "modified")
-"""The state of a file at a URL when it was seen first; null for other files, and in tables of earlier versions."""
+"""The state of a file at a URL when it was seen first; null for other files."""
 
 PLACES = pa.schema(
     [
@@ -108,19 +108,9 @@ def places_of(documents: Documents, text: str, id: str | None, *, reference: boo
 
 def _recorded_again(places: pa.Table, reference: bool, first: int) -> pa.Table:
     """The places of documents with saved fingerprints, under the numbers of this run."""
-    places = complete(places)
     numbers = pa.array(places["file"].to_numpy() + first)
     places = places.set_column(0, PLACES.field("file"), numbers)
     return places.set_column(1, PLACES.field("reference"), pa.array([reference] * places.num_rows, pa.bool_()))
-
-
-def complete(places: pa.Table) -> pa.Table:
-    """Return the places of an earlier version with the columns ``SEEN``, which it lacks."""
-    if places.schema.names != PLACES.names[: -len(SEEN)]:
-        return places
-    for name in SEEN:
-        places = places.append_column(name, pa.nulls(places.num_rows, pa.string()))
-    return places
 
 
 def _digest(documents: Any, number: int, source: Source) -> bytes | None:
@@ -145,7 +135,6 @@ class RecordedFiles:
     """
 
     def __init__(self, places: pa.Table) -> None:
-        places = complete(places)
         if places.schema.names != PLACES.names or places.schema.types != PLACES.types:
             raise ValueError("its columns are others")
         if any(places[name].null_count for name in PLACES.names if name not in _NULLABLE):
