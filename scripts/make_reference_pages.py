@@ -17,6 +17,7 @@ import msgspec
 from neardup.cli.commands import COMMANDS
 from neardup.cli.help import usage
 from neardup.cli.option import REQUIRED, Declared, Option
+from neardup.cli.options.general import OF_LOG
 from neardup.deduplication.run import account
 from neardup.deduplication.run.find import STAGES
 from neardup.deduplication.run.pipeline import Meter
@@ -66,7 +67,7 @@ def default(option: Option) -> str:
         return ""
     if isinstance(option.default, list):
         return ", ".join(f"`{value}`" for value in option.default)
-    return f"`{option.default}`"
+    return f"`{option.default_shown}`"
 
 
 def meaning_of(option: Option) -> tuple[str, str, str]:
@@ -129,6 +130,9 @@ def cli_page() -> str:
     ]
     for name in COMMANDS:
         lines += command_section(name, shared)
+    of_log = [Option.of(name, str, declared) for name, declared in OF_LOG.items()]
+    logged = ", ".join(name for name, one in COMMANDS.items() if one.log_options)
+    shared |= {meaning_of(option): [logged] for option in of_log}
     lines += [
         "## Options of several commands",
         "",

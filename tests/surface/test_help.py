@@ -16,7 +16,7 @@ from neardup.cli import help
 from neardup.cli.app import app
 from neardup.cli.commands import COMMANDS, ON_COLLECTIONS, PURPOSES
 from neardup.cli.option import REQUIRED
-from neardup.cli.options.general import MOST_SHOWN, RARE
+from neardup.cli.options.general import MOST_SHOWN, OF_LOG, RARE
 from neardup.settings import FIELDS
 from neardup.settings.rules import OTHER, PANELS
 from support.command_line import Run
@@ -72,7 +72,8 @@ def test_the_first_help_of_many_options_is_short(run: Run, command: str) -> None
 
 
 def test_rare_options_are_options() -> None:
-    assert {option.name for one in COMMANDS.values() for option in one.options} | {"no_config", "config"} >= RARE
+    names = {option.name for one in COMMANDS.values() for option in one.options}
+    assert names | OF_LOG.keys() | {"no_config", "config"} >= RARE
 
 
 CLASSES = "exact copies: 0 identical, 1 with the same words"

@@ -1,5 +1,6 @@
 """Groups on a terminal: as many as it has lines for, and one line with --quiet."""
 
+import json
 import shlex
 from pathlib import Path
 
@@ -141,3 +142,47 @@ def test_a_run_without_groups_ends_with_a_list_of_pairs(run: Run, long_names: Pa
     word, _, typed = last.partition(" ")
     assert word == "next"
     assert run(*shlex.split(typed)[1:]).out.startswith("0.8")
+
+
+def test_events_of_a_run_are_lines_that_a_program_reads(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    write_rows(file, [{"text": BASE}, {"text": NEAR}])
+    file.write_text(file.read_text() + "{broken\n")
+    metrics = tmp_path / "neardup.prom"
+    result = run("dedup", file, "--dry-run", "--quiet", "--log-format", "json", "--metrics", metrics)
+    events = [json.loads(line) for line in result.err.splitlines()]
+    assert (events[0]["event"], events[-1]["event"], events[-1]["status"]) == ("start", "end", 1)
+    assert (events[-1]["counts"]["read"], events[-1]["counts"]["rejected"]) == (2, 1)
+    assert [event["text"].splitlines()[0] for event in events if event["event"] == "warning"] == [
+        "1 row rejected."
+    ]
+    assert 'neardup_status{command="dedup"} 1\n' in metrics.read_text()
+    refused = run("dedup", tmp_path / "none.jsonl", "--dry-run", "--log-format", "json", "--metrics", metrics)
+    assert [json.loads(line)["event"] for line in refused.err.splitlines()] == ["start", "error", "end"]
+    assert 'neardup_status{command="dedup"} 2\n' in metrics.read_text()
+
+
+@pytest.mark.parametrize(("asked", "status"), [((), 1), (("--strict",), 2), (("--no-strict",), 0)])
+def test_the_status_of_rejected_rows_can_be_chosen(
+    run: Run, tmp_path: Path, asked: tuple[str, ...], status: int
+) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"text": "one"}\n{broken\n')
+    assert run("dedup", file, "--dry-run", *asked).status == status
+    assert run("dedup", tmp_path / "none.jsonl", "--dry-run", *asked).status == 2
+
+
+def test_status_1_of_verify_is_no_rejected_row(run: Run, tmp_path: Path) -> None:
+    assert "There is no option --no-strict" in run("verify", tmp_path, "--no-strict").err
+
+
+def test_wrong_options_of_the_log(run: Run, tmp_path: Path) -> None:
+    for wrong in (("--log-format", "xml"), ("--log-every", "0")):
+        said = run("dedup", tmp_path, "--dry-run", *wrong)
+        assert (said.status, said.err.startswith(f"error: {wrong[0]} is ")) == (2, True)
+    own = tmp_path / "own.txt"
+    own.write_text("kept")
+    assert run("demo", "--metrics", own).status == 2
+    write_rows(tmp_path / "in.jsonl", [{"text": BASE}])
+    said = run("dedup", tmp_path / "in.jsonl", "--dry-run", "--metrics", own)
+    assert (said.status, own.read_text()) == (2, "kept")

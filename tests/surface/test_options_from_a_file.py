@@ -21,7 +21,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_settings_of_a_file_count_unless_they_are_typed(run: Run, mails: Path, here: Path) -> None:
     (here / "neardup.toml").write_text(
-        'threshold = 0.7\n[dedup]\nkeep = ["max:year"]\nout = "result"\n[plan]\nslots=64\n'
+        'threshold = 0.7\n[dedup]\nkeep = ["max:year"]\nout = "result"\n[plan]\nsketch = "one-permutation:64"\n'
     )
     result = run("dedup", mails)
     assert result.status == 0, result.err
@@ -80,7 +80,7 @@ def test_the_threshold_of_a_file_is_not_that_of_regroup(run: Run, mails: Path, h
         ("threshold = true", "threshold is true", ""),
         ("threshold = 7", "threshold is 7", ""),
         ("method = 'exat'", "method is 'exat'", "Did you mean 'exact'?"),
-        ("slots = 1.5", "slots is 1.5", ""),
+        ("audit = 1.5", "audit is 1.5", ""),
         ("within = [1]", "within is [1]", ""),
         ("keep = ['longst']", "keep is ['longst']", ""),
         ("[dedup]\nannotate = 'yes'", "[dedup]: annotate is 'yes'", ""),

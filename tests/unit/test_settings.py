@@ -218,7 +218,7 @@ def test_a_size_may_have_a_unit() -> None:
 
 
 def test_bounds_are_shown_as_people_write_them() -> None:
-    allowed = "a size such as 500MB or 2GB, or a number from 0.001 to 1,000,000 (GB), or 0"
+    allowed = "a size such as 500MB or 2GB, a number from 0.001 to 1,000,000 (GB), or none"
     assert FIELDS["memory"].rule.allowed == allowed
     assert FIELDS["threads"].rule.allowed == "a number from 0 to 1,024"
 

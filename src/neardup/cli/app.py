@@ -18,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from neardup.cli import help
 from neardup.cli.commands import COLLECTION, COMMANDS, LOOK, ON_COLLECTIONS, PURPOSES, Command
 from neardup.cli.config import config_parameters, configured
+from neardup.cli.log import LogOptions
 from neardup.cli.messages import guarded
 from neardup.cli.option import (
     FINGERPRINTS_AT_URL,
@@ -28,7 +29,7 @@ from neardup.cli.option import (
     filled,
     meant_option,
 )
-from neardup.cli.options.general import HELP_ALL
+from neardup.cli.options.general import EVERY, HELP_ALL
 from neardup.io.place import require_local, url_in
 
 if TYPE_CHECKING:
@@ -201,19 +202,39 @@ def _typed(name: str, command: Command) -> Callable[..., None]:
     program = guarded(_program(name, command), name)
 
     def run(context: typer.Context, **values: Any) -> None:
-        explicit = frozenset(name for name in values if _source(context, name) == "COMMANDLINE")
-        given = {name: value for name, value in values.items() if _source(context, name) == "DEFAULT_MAP"}
+        names = {option.name for option in command.options}
+        explicit = frozenset(name for name in names if _source(context, name) == "COMMANDLINE")
+        given = {name: values[name] for name in names if _source(context, name) == "DEFAULT_MAP"}
         with configured(context, given):
-            program((values, explicit))
+            program((values, explicit), lambda: _log_options(values))
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [*map(_parameter, command.options), *config_parameters(), context]
+    parameters += [_parameter(Option.of(of, _LOG_TYPES[of], one)) for of, one in command.log_options.items()]
     if help.is_long(name):
         parameters.append(_help_all(name))
     face: Any = run
     face.__signature__ = inspect.Signature(parameters, return_annotation=None)
     face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+_LOG_TYPES: dict[str, Any] = {
+    "log_format": str | None,
+    "log_every": float,
+    "metrics": Path | None,
+    "strict": bool | None,
+}
+
+
+def _log_options(values: dict[str, Any]) -> LogOptions:
+    """Return the options of the log among the values of a command."""
+    return LogOptions(
+        form=values.get("log_format"),
+        every=values.get("log_every", EVERY),
+        metrics=values.get("metrics"),
+        strict=values.get("strict"),
+    )
 
 
 def _help_all(name: str) -> inspect.Parameter:
@@ -302,8 +323,11 @@ def _parameter(option: Option) -> inspect.Parameter:
     declared: Any
     if option.spelling:
         complete = _completing(option.choices) if option.choices else None
-        pair = ("/".join(reversed(option.spelling)),)  # the form in typer of a switch that is on by default
-        spelling = pair if option.default is True else option.spelling
+        spelling = option.spelling
+        if option.default is True:  # the form in typer of a switch that is on by default
+            spelling = ("/".join(reversed(spelling)),)
+        elif len(spelling) == 2 and spelling[1].startswith("--no-"):
+            spelling = ("/".join(spelling),)
         declared = typer.Option(*spelling, help=option.help, metavar=option.metavar, autocompletion=complete)
     else:
         declared = typer.Argument(help=option.help, metavar=option.metavar)

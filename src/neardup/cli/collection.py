@@ -14,6 +14,7 @@ import typer
 
 from neardup import display
 from neardup.cli.config import given_here
+from neardup.cli.log import count
 from neardup.cli.messages import DONE, ERROR, REJECTED, error, told_if_stopped, warn
 from neardup.cli.options import on_collections
 from neardup.cli.output import CountedStages, watcher
@@ -121,6 +122,7 @@ _NOUNS = {"document": "document", "base": "base text"}
 def add(options: on_collections.AddOptions) -> int:
     """Add documents to a collection."""
     added, total = _added(options)
+    count({**_counts(added), "documents": total})
     if options.json:
         typer.echo(notation.dumps({**_counts(added), "documents": total}, indent=2, ensure_ascii=False))
     else:

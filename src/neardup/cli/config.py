@@ -19,7 +19,7 @@ import typer
 
 from neardup import display
 from neardup.cli.commands import COMMANDS
-from neardup.cli.messages import ERROR, error
+from neardup.cli.messages import ERROR, error, note
 from neardup.cli.option import NEVER, TOP, Option, SettingOptions
 from neardup.cli.options.general import CONFIG, NO_CONFIG
 from neardup.errors import InputError, NeardupError, SettingError
@@ -104,7 +104,7 @@ def configured(context: typer.Context, given: dict[str, Any]) -> Iterator[None]:
         yield
         return
     named = ", ".join(name.replace("_", "-") for name in given)
-    typer.echo(f"options from {context.obj}: {named}", err=True)
+    note(f"options from {context.obj}: {named}")
     before = applied_here.set(AppliedConfig(context.obj, given))
     try:
         yield

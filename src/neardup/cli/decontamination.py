@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
+from typing import Any
 
 import typer
 
 from neardup import display
+from neardup.cli.log import count
 from neardup.cli.messages import DONE, REJECTED, resumable, warn
 from neardup.cli.option import typed
 from neardup.cli.options.on_files import DecontaminateOptions
@@ -144,7 +146,8 @@ def _journal(
         yield journal
 
 
-def _show(result: Contamination, options: DecontaminateOptions, account: dict[str, object]) -> int:
+def _show(result: Contamination, options: DecontaminateOptions, account: dict[str, Any]) -> int:
+    count(account["counts"])
     if options.json:
         typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
     else:

@@ -119,6 +119,7 @@ def _of_command(name: str, columns: int, every: bool) -> Iterator[str]:
     yield from _called(f"{name} ", " ".join(("[OPTIONS]", *arguments)), columns)
     yield from _paragraphs(command.help, columns)
     special = [Option.of("no_config", bool, NO_CONFIG), Option.of("config", str, CONFIG)]
+    special += [Option.of(of, str, declared) for of, declared in command.log_options.items()]
     options = [one for one in [*command.options, *special] if every or one.name not in RARE]
     for heading, rows in _by_purpose(options, every).items():
         if rows:
@@ -170,8 +171,7 @@ def _meaning(option: Option, *, whole: bool) -> str:
         return f"{text}  [required]"
     if option.type is bool or option.default in (None, (), ""):
         return text
-    default = ", ".join(map(str, option.default)) if isinstance(option.default, list) else option.default
-    return f"{text}  [default: {default}]"
+    return f"{text}  [default: {option.default_shown}]"
 
 
 def first_sentence(option: Option) -> str:

@@ -19,7 +19,8 @@ from typing import Any, NoReturn, Protocol, TypeVar
 import typer
 
 from neardup import display
-from neardup.errors import CORE, NeardupError, labelled, without_core
+from neardup.cli.log import Log, LogOptions, current, logged
+from neardup.errors import CORE, NeardupError, OutputError, SettingError, labelled, without_core
 from neardup.runtime import Advance, Progress, is_memory_failure, reported
 
 resource: Any
@@ -220,7 +221,17 @@ def error(text: str) -> None:
     _say("error", text, typer.colors.RED)
 
 
+def note(text: str) -> None:
+    """Print a line about the work on standard error."""
+    log = current()
+    if log is None or not log.say("note", text):
+        typer.echo(text, err=True)
+
+
 def _say(kind: str, text: str, color: str) -> None:
+    log = current()
+    if log is not None and log.say(kind, text):
+        return
     first, *rest = text.splitlines() or [""]
     indent = " " * (len(kind) + 2)
     typer.echo(typer.style(f"{kind}: ", fg=color, bold=True) + first, err=True)
@@ -228,31 +239,47 @@ def _say(kind: str, text: str, color: str) -> None:
         typer.echo(indent + line, err=True)
 
 
-def guarded(command: Callable[[T], int], name: str) -> Callable[[T], None]:
-    """Wrap the command of that name: report its failures in words, and exit with its status."""
+def guarded(command: Callable[[T], int], name: str) -> Callable[[T, Callable[[], LogOptions]], None]:
+    """Wrap the command of that name: report its failures in words, log its work, and exit with its status."""
 
-    def run(options: T) -> None:
+    def run(options: T, log_options: Callable[[], LogOptions]) -> None:
         try:
-            with stoppable(), limited(name), reported(lambda line: typer.echo(line, err=True)):
-                status = command(options)
-                sys.stdout.flush()
-        except StoppedError as stopped:
-            number = signal.Signals(stopped.number).name
-            typer.echo(f"stopped by {number}, {_written(stopped)}", err=True)
-            status = SIGNALLED + stopped.number
-        except KeyboardInterrupt as stopped:
-            typer.echo(f"interrupted, {_written(stopped)}", err=True)
-            status = INTERRUPTED
-        except BrokenPipeError:
-            _stop_writing()
-            status = UNREAD
-        except Exception as failure:
-            if TRACEBACK in os.environ:
-                raise
-            _explain(failure, name)
+            asked = log_options()
+            log = Log(name, asked)
+            log.start()
+            with logged(log):
+                status = asked.status_of(_status(command, name, options))
+                log.end(status)
+        except (SettingError, OutputError) as mistake:  # of the log itself
+            error(_words(mistake))
+            status = ERROR
         raise typer.Exit(status)
 
     return run
+
+
+def _status(command: Callable[[T], int], name: str, options: T) -> int:
+    """Run a command, report its failure in words, and return its exit status."""
+    try:
+        with stoppable(), limited(name), reported(note):
+            status = command(options)
+            sys.stdout.flush()
+    except StoppedError as stopped:
+        number = signal.Signals(stopped.number).name
+        note(f"stopped by {number}, {_written(stopped)}")
+        return SIGNALLED + stopped.number
+    except KeyboardInterrupt as stopped:
+        note(f"interrupted, {_written(stopped)}")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _stop_writing()
+        return UNREAD
+    except Exception as failure:
+        if TRACEBACK in os.environ:
+            raise
+        _explain(failure, name)
+        return ERROR
+    return status
 
 
 @contextmanager
@@ -288,7 +315,7 @@ def resumable(parts: Parts) -> Iterator[None]:
         return f"no result was written; {kept} kept, with which the command goes on"
 
     if len(parts):
-        typer.echo(f"going on with {display.counted(len(parts), 'finished part')} of an earlier run", err=True)
+        note(f"going on with {display.counted(len(parts), 'finished part')} of an earlier run")
     try:
         with told_if_stopped(unfinished):
             yield
@@ -309,7 +336,7 @@ def _stop_writing() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _explain(failure: Exception, command: str) -> NoReturn:
+def _explain(failure: Exception, command: str) -> None:
     if is_memory_failure(failure, limited=limit() is not None):
         drop_frames(failure)
         error(no_memory(command))
@@ -319,7 +346,6 @@ def _explain(failure: Exception, command: str) -> NoReturn:
         sys.stdout.flush()
     except OSError:
         _stop_writing()
-    raise typer.Exit(ERROR) from None
 
 
 _OF_OUTPUT = (errno.ENOSPC, errno.EBADF, errno.EIO)

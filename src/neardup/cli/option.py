@@ -18,6 +18,7 @@ from neardup.settings import (
     COLLECTION_FIELDS,
     FIELDS,
     INPUT,
+    NO_LIMIT,
     OPTION_FIELDS,
     OTHER,
     BaseTextSettings,
@@ -205,6 +206,13 @@ class Option(Declared):
         if declared.read is not None:
             type = str if declared.default is not None else str | None
         return cls(**vars(declared), name=name, type=type)
+
+    @property
+    def default_shown(self) -> str:
+        """The default as it would be typed."""
+        if isinstance(self.default, list):
+            return ", ".join(map(str, self.default))
+        return NO_LIMIT if self.name == "memory" and not self.default else str(self.default)
 
     @property
     def shown(self) -> str:

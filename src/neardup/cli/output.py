@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, Union
 import typer
 
 from neardup import display
+from neardup.cli.log import count, current
 from neardup.cli.messages import DONE, REJECTED, Noted, warn
 from neardup.cli.option import typed
 from neardup.errors import OutputError, SettingError
@@ -36,8 +37,6 @@ WIDTH = 80
 """Columns of output that does not go to a terminal."""
 _LABEL = len("exact copies")
 """Columns of a label of a summary, whether a run has exact copies or not."""
-_LONG = 1000
-"""The least units between two lines about work that goes on."""
 STREAM = Path("-")
 _FOLDER_ONLY = {
     "resume": "--resume",
@@ -202,6 +201,7 @@ def show_warnings(run: RunAccount) -> None:
 
 def print_result(result: Found, options: ResultOptions) -> int:
     """Print the result, and return the exit status."""
+    count(result.run.as_dict()["counts"])
     if options.json:
         typer.echo(notation.dumps({**result.run.as_dict(), **_files(options)}, indent=2, ensure_ascii=False))
     else:
@@ -314,10 +314,7 @@ class Shown:
 
 
 class CountedStages:
-    """A watcher that forwards everything, and counts the steps.
-
-    Without a terminal it prints a line for each tenth of long work: such work is stored in pieces.
-    """
+    """A watcher that forwards everything, and counts the steps, for what is said if the work is stopped."""
 
     def __init__(self, shown: Progress) -> None:
         self._shown = shown
@@ -327,29 +324,28 @@ class CountedStages:
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
         """Count a stage."""
         self.name, self.done, self.total = name, 0, total or 0
-        step = 0 if sys.stderr.isatty() else max(self.total // 10, _LONG)
         with self._shown.stage(name, total, unit) as advance:
 
             def counted(amount: int) -> None:
-                before, self.done = self.done, self.done + amount
+                self.done += amount
                 advance(amount)
-                if step and before // step < self.done // step and self.done < self.total:
-                    text = f"{name}: {display.number(self.done)} of {display.number(self.total)} {unit}"
-                    typer.echo(text, err=True)
 
             yield counted
 
 
 @contextmanager
 def watcher() -> Iterator[Progress]:
-    """Yield the watcher for standard error; its bars disappear at the end."""
-    if not sys.stderr.isatty():
+    """Yield the watcher for standard error: bars on a terminal, which disappear at the end, or else the log."""
+    log = current()
+    if log is not None and log.is_shown:
+        yield Noted(log)
+    elif not sys.stderr.isatty():
         yield Noted(Silent())
-        return
-    from rich.console import Console
+    else:
+        from rich.console import Console
 
-    with _bars(Console(stderr=True)) as bars:
-        yield Noted(Shown(bars))
+        with _bars(Console(stderr=True)) as bars:
+            yield Noted(Shown(bars))
 
 
 def _bars(console: Console) -> Bars:

@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 
 from neardup import display
+from neardup.cli.log import count
 from neardup.cli.messages import DONE, REJECTED, resumable, warn
 from neardup.cli.option import typed
 from neardup.cli.options.on_files import READING, PassagesOptions
@@ -66,6 +67,7 @@ def passages(options: PassagesOptions) -> int:
             folder.write_table("documents.parquet", document_table(result, meter))
         more = {} if cut is None or rules is None else {"cut": {"keep": rules.keep, **cut._asdict()}}
         account = {**result.as_dict(), **more}
+        count(account["counts"])
         if folder is not None:
             write_passages(result, folder, account, meter)
     if options.out is not None and not options.dry_run:

@@ -17,7 +17,8 @@ import typer
 from neardup import display
 from neardup.cli import output
 from neardup.cli.config import applied_here, given_settings
-from neardup.cli.messages import DONE, REJECTED, resumable, warn
+from neardup.cli.log import count
+from neardup.cli.messages import DONE, REJECTED, note, resumable, warn
 from neardup.cli.option import options_of, typed
 from neardup.cli.options.on_files import DedupOptions, GroupOptions, LookOptions, PairsOptions
 from neardup.cli.options.on_samples import DemoOptions
@@ -169,9 +170,7 @@ class SavedEngine:
                 add(names)
             if names.joining:
                 counted = display.counted(names.joining, "document")
-                typer.echo(
-                    f"note: {counted} near members of several named groups; names.parquet lists them", err=True
-                )
+                note(f"note: {counted} near members of several named groups; names.parquet lists them")
         return result
 
 
@@ -329,7 +328,7 @@ def only_predict(options: Options, settings: Settings) -> int:
 def say_before(inputs: Opened, options: Options, settings: Settings) -> None:
     """Print the prediction on standard error, for a run with a memory limit."""
     if settings.search.limit is not None:
-        typer.echo(f"predicted: {_prediction(inputs, options, settings).in_words}", err=True)
+        note(f"predicted: {_prediction(inputs, options, settings).in_words}")
 
 
 def say_after(result: Found, outcome: Outcome) -> None:
@@ -342,7 +341,7 @@ def say_after(result: Found, outcome: Outcome) -> None:
     sentence = (
         f"{documents} documents, {memory} of memory, {working} of working files, {display.duration(seconds)}"
     )
-    typer.echo(f"taken: {sentence}", err=True)
+    note(f"taken: {sentence}")
 
 
 def _prediction(inputs: Opened, options: Options, settings: Settings) -> RunCost:
@@ -506,6 +505,7 @@ def pairs(options: PairsOptions) -> int:
             access = common_access((*options.inputs, *options.against, *options.ignore))
             file = stack.enter_context(OutputExport(options.out, overwrite=options.overwrite, access=access))
         result = top_of(inputs, wanted, progress)
+        count({"documents": result.documents, "pairs": len(result), "rejected": len(result.problems)})
         if options.out is not None:
             for piece in as_bytes_of(result.pairs, form, ("id_a", "id_b")):
                 file.write_bytes(piece)

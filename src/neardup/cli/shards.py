@@ -10,6 +10,7 @@ import typer
 
 from neardup import display
 from neardup.cli.config import given_settings
+from neardup.cli.log import count
 from neardup.cli.messages import DONE, REJECTED
 from neardup.cli.option import typed
 from neardup.cli.options.on_files import FingerprintOptions, MergeOptions, PartOptions
@@ -36,6 +37,7 @@ def fingerprint(options: FingerprintOptions) -> int:
         )
     folder = _fingerprinted(options, options.out)
     counts = {"documents": folder.documents, "rejected": folder.rejected}
+    count(counts)
     if options.json:
         typer.echo(notation.dumps({"out": typed(folder.folder), **counts, "notes": list(folder.notes)}, indent=2))
     else:

@@ -17,7 +17,7 @@ from neardup.io.writers.kept_formats import have_one_column, line_pieces, with_t
 from neardup.io.writers.kept_rows import WrittenRows, check_extra
 from neardup.io.writers.mirrors import LEFT_OUT, Mirror, fetched, holds_fingerprints
 from neardup.io.writers.object_stores import names_in, staged, url_of
-from neardup.io.writers.output import write_table
+from neardup.io.writers.output import OutputMetrics, write_table
 from neardup.io.writers.scratch import (
     FiledTable, FinishedParts, NumberFile, RunJournal, Scratch, TABLE_ROWS, discard, drop_pages, journal_here,
     journal_of, scratch_array, scratch_folder, working_in,

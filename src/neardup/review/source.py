@@ -194,7 +194,7 @@ class MemberLine:
     step: float | None = None
     """Its similarity to the member before it; None for the first, for exact copies, and if it is unknown."""
     written: bool = True
-    """Whether the run has written its rows by this fate; otherwise the fate is what follows."""
+    """Whether the run has written its rows by this fate; otherwise the rows follow."""
 
     @property
     def outcome(self) -> str:

@@ -261,7 +261,7 @@ class SearchSettings:
         0.0,
         rules.memory_size(0.001, 1_000_000),
         "Memory of the whole process, which takes 240MB itself; the rest goes to files beside the output. An "
-        "exact join may take .6 of the rest, at 16 bytes a shingle. 0: no limit but 1GB for that join.",
+        "exact join may take .6 of the rest, at 16 bytes a shingle. none: no limit but 1GB for that join.",
         panel=rules.WORK,
         metavar="SIZE",
     )

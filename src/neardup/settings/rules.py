@@ -17,6 +17,7 @@ KEEP_COLUMN = ("max:", "min:")
 KEEP_VALUES = "order:"
 KEEP_NONE = "none"
 
+NO_LIMIT = "none"
 _GIGABYTES = {"KB": 1e-6, "MB": 1e-3, "GB": 1.0, "TB": 1e3}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(KB|MB|GB|TB)?", re.IGNORECASE | re.ASCII)
 _ONE_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
@@ -87,18 +88,20 @@ def number(low: float, high: float, unit: str = "") -> Rule:
 
 
 def memory_size(low: float, high: float) -> Rule:
-    """Return the rule for an amount of memory in gigabytes from ``low`` to ``high``, or 0; a text may have a unit.
+    """Return the rule for an amount of memory in gigabytes from ``low`` to ``high``; 0, "none", is no limit.
 
     >>> rule = memory_size(0.001, 1_000_000)
-    >>> rule.value("500MB"), rule.value("1.5 GB"), rule.value("2"), rule.value("much")
-    (0.5, 1.5, 2.0, 'much')
+    >>> rule.value("500MB"), rule.value("1.5 GB"), rule.value("2"), rule.value("none"), rule.value("much")
+    (0.5, 1.5, 2.0, 0.0, 'much')
     """
-    words = f"a size such as 500MB or 2GB, or a number from {_shown(low)} to {_shown(high)} (GB), or 0"
+    words = f"a size such as 500MB or 2GB, a number from {_shown(low)} to {_shown(high)} (GB), or {NO_LIMIT}"
     return Rule(words, lambda value: value == 0 or low <= value <= high, read=_gigabytes)
 
 
 def _gigabytes(given: Any) -> Any:
     """The gigabytes that a text names; anything else as it is."""
+    if given == NO_LIMIT:
+        return 0.0
     match = _SIZE.fullmatch(given.strip()) if isinstance(given, str) else None
     if match is None:
         return given

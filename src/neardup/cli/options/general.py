@@ -195,29 +195,104 @@ CONFIG = option.Declared(
     panel=WORK,
     from_file=option.NEVER,
 )
+LOG_FORMATS = ("text", "json")
+EVERY = 30.0
+"""Seconds between two lines about a stage."""
+LOG_FORMAT = option.Declared(
+    ("--log-format",),
+    None,
+    "Log to standard error as text, lines for people, or as json, an event on each line for programs. By default "
+    "a terminal has bars, and otherwise a run of more than 5 seconds has lines.",
+    "NAME",
+    panel=WORK,
+    from_file=option.NEVER,
+    choices=LOG_FORMATS,
+)
+LOG_EVERY = option.Declared(
+    ("--log-every",),
+    EVERY,
+    "Seconds between two lines about a stage that goes on.",
+    "NUMBER",
+    panel=WORK,
+    from_file=option.NEVER,
+)
+METRICS = option.Declared(
+    ("--metrics",),
+    None,
+    "Write figures for Prometheus at the end, also after an error: status, seconds, memory, counts, stages. "
+    "Replaces those of an earlier run.",
+    "FILE",
+    panel=WORK,
+    from_file=option.NEVER,
+)
+STRICT = option.Declared(
+    ("--strict", "--no-strict"),
+    None,
+    "The exit status if some input was rejected: --strict 2, --no-strict 0. Default: 1.",
+    panel=WORK,
+    from_file=option.NEVER,
+)
+OF_LOG = {"log_format": LOG_FORMAT, "log_every": LOG_EVERY, "metrics": METRICS, "strict": STRICT}
+"""The options of each command that works long, by name; they are no fields of its record."""
 HELP_ALL = option.Declared(
     ("--help-all",), False, "Show all options, by purpose, and what each allows.", from_file=option.NEVER
 )
 MOST_SHOWN = 25
 """The most options that ``--help`` shows; a command with more hides the RARE ones from it."""
 RARE = frozenset(
-    {
-        *("encoding", "delimiter", "pages", "text_suffix", "query", "against_text", "against_id"),
-        *("unit", "tokenizer", "mask", "ignore_numbers", "stop_words", "matching", "copies", "across", "no_self"),
-        *("ignore", "by", "sketch", "audit", "only_contained", "direction", "lose", "most_removed", "empty"),
-        *("count", "sources", "decisions", "key", "new_key", "update", "pairs", "kinds", "shard_size"),
-        *(
-            "write_table",
-            "revisits",
-            "annotate",
-            "store_texts",
-            "verbose",
-            "engine",
-            "master",
-            "problems",
-            "scale",
-        ),
-        *("scale", "floor", "slots", "wait", "no_config", "config"),
-    }
+    [
+        "encoding",
+        "delimiter",
+        "pages",
+        "text_suffix",
+        "query",
+        "against_text",
+        "against_id",
+        "unit",
+        "tokenizer",
+        "mask",
+        "ignore_numbers",
+        "stop_words",
+        "matching",
+        "copies",
+        "across",
+        "no_self",
+        "ignore",
+        "by",
+        "sketch",
+        "audit",
+        "only_contained",
+        "direction",
+        "lose",
+        "most_removed",
+        "empty",
+        "count",
+        "sources",
+        "decisions",
+        "key",
+        "new_key",
+        "update",
+        "pairs",
+        "kinds",
+        "shard_size",
+        "write_table",
+        "revisits",
+        "annotate",
+        "store_texts",
+        "verbose",
+        "engine",
+        "master",
+        "problems",
+        "scale",
+        "floor",
+        "slots",
+        "wait",
+        "log_format",
+        "log_every",
+        "metrics",
+        "strict",
+        "no_config",
+        "config",
+    ]
 )
 """The options that few need, by name."""

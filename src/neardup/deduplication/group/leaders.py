@@ -180,7 +180,7 @@ def group(
     limit, leads = None if every else CROWD, _unlike_leaders(groups, hubs, rules, first_new)
     search = HubSearch(criterion, left_out, _partners_elsewhere(lists, hubs), limit, first_new, leads)
     crowd_progress = progress if len(hubs.documents) else SILENT
-    with crowd_progress.stage("pairs of crowds", len(hubs.documents), "documents") as advance:
+    with crowd_progress.stage("pairs of large clusters", len(hubs.documents), "documents") as advance:
         among_hubs, over = pairs_of(hubs, search, rules.threads, room, advance)
     pairs_with_leaders = pairs.union(room, Pairs.of(_with_leader(groups, hubs)), among_hubs)
     popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded

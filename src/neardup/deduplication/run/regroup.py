@@ -246,7 +246,7 @@ def _run(
     action: Action = "find",
 ) -> list[Any]:
     """Run the stages over stored pairs and return the ``wanted`` records."""
-    # the pairs of crowds were thinned out before they were stored; all the remaining ones are kept
+    # the pairs of large clusters were thinned out before they were stored; all the remaining ones are kept
     every = replace(settings.grouping, pairs="all")
     given = rows, stored, Purpose(action), Meter(Silent()), settings.search, settings.keep, every, settings.work
     return Pipeline.of(stages, given, wanted).run(*given)
@@ -351,7 +351,7 @@ def _recall(run: RunAccount, pairs: Pairs, now: Settings) -> Recall:
 
 
 def _left_out(source: Regrouped) -> list[str]:
-    """Warn that only some pairs of crowds were written."""
+    """Warn that only some pairs of large clusters were written."""
     if not source.large_clusters and not source.popular:
         return []
     crowds = f"{counted(source.large_clusters, 'large cluster')} of {counted(source.cluster_members, 'document')}"

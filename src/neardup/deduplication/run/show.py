@@ -238,7 +238,7 @@ def _unusual(run: RunAccount) -> Iterator[Line]:
 
 
 def _unlisted(run: RunAccount) -> Iterator[Line]:
-    """Which pairs of crowds and of documents with many partners are listed, and how many are not."""
+    """Which pairs of large clusters and of documents with many partners are listed, and how many are not."""
     crowds, popular = run.large_clusters, run.popular
     if crowds:
         left_out = sum(crowd.pairs_left_out for crowd in crowds)

@@ -22,6 +22,7 @@ _BEGINNING = 2048
 # In the head of each page, after its content security policy.
 _PAGE_HEAD = b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv='
 _PAGE_MARK = b'\n<meta name="generator" content="neardup'
+_METRICS_HEAD = b"# HELP neardup_"
 _IMAGE_HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" class="neardup-'
 
 _PARQUET = (".parquet", ".pq")
@@ -281,6 +282,19 @@ class OutputImage(OutputPage):
     def is_own(self, path: Path) -> bool:
         """Return whether neardup wrote the image."""
         return _beginning(path).startswith(_IMAGE_HEAD)
+
+
+class OutputMetrics(OutputFile):
+    """Figures in the text format of Prometheus as a context manager; those of an earlier run are replaced."""
+
+    kind = "a file of figures"
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path, overwrite=True)
+
+    def is_own(self, path: Path) -> bool:
+        """Return whether neardup wrote the figures."""
+        return _beginning(path).startswith(_METRICS_HEAD)
 
 
 def _beginning(path: Path) -> bytes:
