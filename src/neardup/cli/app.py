@@ -45,6 +45,14 @@ _REPLACED = {
 """The commands that replace options of others."""
 
 
+_LOG_TYPES: dict[str, Any] = {
+    "log_format": str | None,
+    "log_every": float,
+    "metrics": Path | None,
+    "strict": bool | None,
+}
+
+
 class _OwnHelp(TyperCommand):
     """A command with the help of ``help.py``."""
 
@@ -217,14 +225,6 @@ def _typed(name: str, command: Command) -> Callable[..., None]:
     face.__signature__ = inspect.Signature(parameters, return_annotation=None)
     face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
-
-
-_LOG_TYPES: dict[str, Any] = {
-    "log_format": str | None,
-    "log_every": float,
-    "metrics": Path | None,
-    "strict": bool | None,
-}
 
 
 def _log_options(values: dict[str, Any]) -> LogOptions:

@@ -31,6 +31,25 @@ if TYPE_CHECKING:
     from neardup.collection.shards import Collections
 
 
+SERVICES = ("http://", "https://")
+"""Beginnings of the addresses of services."""
+EXTRA = {
+    "fastapi",
+    "starlette",
+    "pydantic",
+    "uvicorn",
+    "h11",
+    "prometheus_client",
+    "itsdangerous",
+    "python_multipart",
+}
+"""Packages of the extra service, by their import names."""
+_SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
+_NOUNS = {"document": "document", "base": "base text"}
+_SHOWN = 20
+"""Members to list for a group; --json lists more."""
+
+
 def opened(path: Place, wait: float = 10.0, *, upgrade: bool = False, readonly: bool = False) -> Collection:
     """Open an existing collection. Raises InputError if there is no file."""
     from neardup.collection import Collection
@@ -45,21 +64,6 @@ def require_there(path: Place) -> None:
 
     if not is_there(path):
         raise InputError(f"There is no collection {path}", "A file of neardup collection add", "Check the name")
-
-
-SERVICES = ("http://", "https://")
-"""Beginnings of the addresses of services."""
-EXTRA = {
-    "fastapi",
-    "starlette",
-    "pydantic",
-    "uvicorn",
-    "h11",
-    "prometheus_client",
-    "itsdangerous",
-    "python_multipart",
-}
-"""Packages of the extra service, by their import names."""
 
 
 @contextmanager
@@ -113,10 +117,6 @@ def opened_shards(
                 warn(error.given)
                 parts.append(AbsentShard(display.printable(place), error))
     return Collections(parts)
-
-
-_SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
-_NOUNS = {"document": "document", "base": "base text"}
 
 
 def add(options: on_collections.AddOptions) -> int:
@@ -411,10 +411,6 @@ def _of_hit(hit: Hit) -> Iterator[str]:
     if evidence.passage:
         shown = display.printable(" ".join(evidence.passage.text.split()))
         yield f"  {display.counted(evidence.passage.words, 'word')} in a row: {shown}"
-
-
-_SHOWN = 20
-"""Members to list for a group; --json lists more."""
 
 
 def groups(options: on_collections.GroupsOptions) -> int:

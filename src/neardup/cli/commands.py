@@ -23,6 +23,12 @@ EXAMPLES = (
 """Two examples at the end of the help: what to type, and the effect."""
 
 
+OF_LONG_WORK = ("quiet", "json", "threads", "memory", "resume", "predict")
+"""The options that each command has whose work may take long, or says in its page why not."""
+COLLECTION = "collection"
+"""The word before the commands of a collection."""
+
+
 @dataclass(frozen=True)
 class Command:
     """A command: its record of options, and the module and name of its function."""
@@ -75,9 +81,6 @@ class Command:
         return function
 
 
-OF_LONG_WORK = ("quiet", "json", "threads", "memory", "resume", "predict")
-"""The options that each command has whose work may take long, or says in its page why not."""
-
 PURPOSES: Mapping[str, Mapping[str, Command]] = {
     "Find near copies": {
         "dedup": Command(on_files.DedupOptions, "runs.dedup"),
@@ -112,8 +115,6 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
 }
 """The commands by purpose, in the order of the help."""
 
-COLLECTION = "collection"
-"""The word before the commands of a collection."""
 
 ON_COLLECTIONS: Mapping[str, Command] = {
     "add": Command(on_collections.AddOptions, "collection.add"),

@@ -33,6 +33,16 @@ if TYPE_CHECKING:
     from neardup.unicode import Unit
 
 
+BATCH = 1000
+"""Lines to print at a time."""
+MOST_DIGITS = 18
+"""Digits of a row number; more do not fit into 64 bits."""
+LITERAL = ("A", "B")
+"""Names of typed texts."""
+WIDEST = 120
+NAME_SHOWN = 60
+
+
 def compare(options: CompareOptions) -> int:
     """Show the common text of two documents, side by side, with the measures."""
     refuse_page_over_input(options.html, () if options.literal else (options.a, options.b))
@@ -88,10 +98,6 @@ def _has_colour() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-BATCH = 1000
-"""Lines to print at a time."""
-
-
 def _print(lines: Iterable[str]) -> None:
     """Print lines in batches; characters that the encoding of the terminal lacks are escaped."""
     encoding, lines = sys.stdout.encoding or "utf-8", iter(lines)
@@ -110,12 +116,6 @@ class TwoTexts:
     files: tuple[str, ...] = ()
     described: dict[str, Any] = field(default_factory=dict)
     not_compared: tuple[str, ...] = ()
-
-
-MOST_DIGITS = 18
-"""Digits of a row number; more do not fit into 64 bits."""
-LITERAL = ("A", "B")
-"""Names of typed texts."""
 
 
 def pair_of(options: CompareOptions) -> TwoTexts:
@@ -232,9 +232,6 @@ def about(pair: TwoTexts, width: int) -> Iterator[str]:
         yield ""
 
 
-WIDEST = 120
-
-
 def explain(options: ExplainOptions) -> int:
     """Show the textbook tables for a few small documents."""
     refuse_page_over_input(options.html, () if options.literal else options.names)
@@ -343,9 +340,6 @@ def refuse_page_over_input(page: Path | None, names: Sequence[str]) -> None:
                 "A page with another name",
                 "Choose another name after --html",
             )
-
-
-NAME_SHOWN = 60
 
 
 @contextmanager

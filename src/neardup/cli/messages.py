@@ -41,6 +41,27 @@ _doing: list[str] = []
 """The stages in progress, or those at the time of the failure."""
 
 
+_ENDED_BY: dict[int, str] = {
+    signal.SIGABRT: "A library needs more memory than is available for neardup",
+    signal.SIGSEGV: "A library failed, perhaps because there is not enough memory for neardup",
+}
+_LAST_SECONDS = 10
+"""Seconds for the message and the removal of partial output after a crash."""
+_OF_A_THREAD = "thread started by"
+"""In the report of a thread that failed outside of its own program."""
+DONE, REJECTED, DIFFERENT, ERROR, UNSEEN, INTERRUPTED, UNREAD = 0, 1, 1, 2, 3, 130, 141
+"""The exit statuses. UNREAD is that of a program that SIGPIPE ends: the reader of its output went away."""
+SIGNALLED = 128
+"""Offset of the exit status of a command that a signal ended, as in shells."""
+TRACEBACK = "NEARDUP_TRACEBACK"
+T = TypeVar("T")
+_AGAIN = 0.01
+"""Seconds until a signal is repeated whose exception was lost."""
+_OF_OUTPUT = (errno.ENOSPC, errno.EBADF, errno.EIO)
+"""Failures without the name of a file: the writers of files name theirs."""
+_RIGHTS = ("Files that you may read, folders that you may write", "Change its rights, or choose another one")
+
+
 class Noted:
     """A watcher that forwards everything, and remembers the stage that failed."""
 
@@ -79,12 +100,6 @@ def limited(command: str) -> Iterator[None]:
 
     with crashes_in_words(words, status=2), aborts_without_memory_for_a_thread():
         yield
-
-
-_ENDED_BY: dict[int, str] = {
-    signal.SIGABRT: "A library needs more memory than is available for neardup",
-    signal.SIGSEGV: "A library failed, perhaps because there is not enough memory for neardup",
-}
 
 
 def _require_memory() -> None:
@@ -165,10 +180,6 @@ def crashes_in_words(words: Callable[[int], str], status: int) -> Iterator[None]
             install(number, previous)
 
 
-_LAST_SECONDS = 10
-"""Seconds for the message and the removal of partial output after a crash."""
-
-
 @contextmanager
 def aborts_without_memory_for_a_thread() -> Iterator[None]:
     """Abort if a thread fails for lack of memory before its first line.
@@ -197,18 +208,7 @@ def aborts_without_memory_for_a_thread() -> Iterator[None]:
         watcher.join()
 
 
-_OF_A_THREAD = "thread started by"
-"""In the report of a thread that failed outside of its own program."""
-
-DONE, REJECTED, DIFFERENT, ERROR, UNSEEN, INTERRUPTED, UNREAD = 0, 1, 1, 2, 3, 130, 141
-"""The exit statuses. UNREAD is that of a program that SIGPIPE ends: the reader of its output went away."""
-SIGNALLED = 128
-"""Offset of the exit status of a command that a signal ended, as in shells."""
-TRACEBACK = "NEARDUP_TRACEBACK"
-T = TypeVar("T")
 SIGNALS = tuple(number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None)
-_AGAIN = 0.01
-"""Seconds until a signal is repeated whose exception was lost."""
 
 
 def warn(text: str) -> None:
@@ -346,11 +346,6 @@ def _explain(failure: Exception, command: str) -> None:
         sys.stdout.flush()
     except OSError:
         _stop_writing()
-
-
-_OF_OUTPUT = (errno.ENOSPC, errno.EBADF, errno.EIO)
-"""Failures without the name of a file: the writers of files name theirs."""
-_RIGHTS = ("Files that you may read, folders that you may write", "Change its rights, or choose another one")
 
 
 def _words(failure: Exception) -> str:

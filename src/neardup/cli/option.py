@@ -49,6 +49,43 @@ TABLE_AT_URL = "table"
 T = TypeVar("T")
 
 
+_MEANT: Mapping[str, str] = {
+    "--threshold": "at near similarity sim jaccard cutoff min-similarity "
+    "similarity-threshold jaccard-threshold least overlap",
+    "--length": "ngram ngrams n-gram ngram-size n k shingle shingles shingle-size window width min-length tokens",
+    "--sketch": "num-perm permutations num-hashes hashes slots signature minhash simhash bits features distance "
+    "bit-diff hamming seed",
+    "--recall": "bands rows b r false-negatives probability",
+    "--method": "lsh exact-join algorithm engine mode",
+    "--out": "output output-dir output-path outdir dest destination save to",
+    "--text": "column columns text-column text-key text-field content body",
+    "--id": "ids id-column id-key id-field doc-id index key name",
+    "--against": "reference references exclude baseline test eval benchmark old known with",
+    "--threads": "jobs n-jobs workers num-workers num-proc processes cores cpus parallel",
+    "--memory": "ram mem max-memory memory-limit batch-size cache",
+    "--overwrite": "force replace clobber yes",
+    "--quiet": "silent q no-progress summary",
+    "--json": "format output-format machine jsonl",
+    "--keep": "prefer policy strategy priority which representative rank",
+    "--by": "partition group-by per split",
+    "--within": "same bucket block only",
+    "--resume": "checkpoint continue restart recover cache-dir",
+    "--predict": "estimate forecast cost eta",
+    "--dry-run": "simulate check preview no-write noop test-run",
+    "--cut": "remove delete strip trim excise",
+    "--on-near": "skip-near on-duplicate action",
+    "--mask": "regex pattern exclude-pattern remove-pattern normalize",
+    "--stop-words": "stopwords language lang",
+    "--ignore-common": "boilerplate templates frequent df max-df",
+    "--top": "limit count number most best",
+    "--groups": "cluster clusters clustering components linkage",
+    "--measure": "metric similarity-measure cosine dice containment",
+    "--limit": "top count most rows page-size",
+    "--write-removed": "removed duplicates save-duplicates rejected",
+}
+"""Other words for options, with spaces between them."""
+
+
 @dataclass(frozen=True)
 class Declared:
     """The parts of an option that a type does not show; without a spelling it is an argument.
@@ -259,43 +296,6 @@ def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str])
         elif field.name == "explicit":
             found[field.name] = explicit
     return record(**found)
-
-
-_MEANT: Mapping[str, str] = {
-    "--threshold": "at near similarity sim jaccard cutoff min-similarity "
-    "similarity-threshold jaccard-threshold least overlap",
-    "--length": "ngram ngrams n-gram ngram-size n k shingle shingles shingle-size window width min-length tokens",
-    "--sketch": "num-perm permutations num-hashes hashes slots signature minhash simhash bits features distance "
-    "bit-diff hamming seed",
-    "--recall": "bands rows b r false-negatives probability",
-    "--method": "lsh exact-join algorithm engine mode",
-    "--out": "output output-dir output-path outdir dest destination save to",
-    "--text": "column columns text-column text-key text-field content body",
-    "--id": "ids id-column id-key id-field doc-id index key name",
-    "--against": "reference references exclude baseline test eval benchmark old known with",
-    "--threads": "jobs n-jobs workers num-workers num-proc processes cores cpus parallel",
-    "--memory": "ram mem max-memory memory-limit batch-size cache",
-    "--overwrite": "force replace clobber yes",
-    "--quiet": "silent q no-progress summary",
-    "--json": "format output-format machine jsonl",
-    "--keep": "prefer policy strategy priority which representative rank",
-    "--by": "partition group-by per split",
-    "--within": "same bucket block only",
-    "--resume": "checkpoint continue restart recover cache-dir",
-    "--predict": "estimate forecast cost eta",
-    "--dry-run": "simulate check preview no-write noop test-run",
-    "--cut": "remove delete strip trim excise",
-    "--on-near": "skip-near on-duplicate action",
-    "--mask": "regex pattern exclude-pattern remove-pattern normalize",
-    "--stop-words": "stopwords language lang",
-    "--ignore-common": "boilerplate templates frequent df max-df",
-    "--top": "limit count number most best",
-    "--groups": "cluster clusters clustering components linkage",
-    "--measure": "metric similarity-measure cosine dice containment",
-    "--limit": "top count most rows page-size",
-    "--write-removed": "removed duplicates save-duplicates rejected",
-}
-"""Other words for options, with spaces between them."""
 
 
 def meant_option(word: str, options: Sequence[Option]) -> Option | None:

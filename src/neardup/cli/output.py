@@ -65,6 +65,10 @@ OutputOptions: TypeAlias = Union[
 _rows: ContextVar[BinaryIO | None] = ContextVar("_rows", default=None)
 
 
+_SUMMARY = 22
+"""Lines that are left for a summary on a screen."""
+
+
 def refuse_unusable_out(options: OutputOptions) -> None:
     """Raise OutputError before the work rather than after it."""
     out = options.out
@@ -136,10 +140,6 @@ def show_groups(groups: Sequence[Group], total: int, verbose: bool = True, *, dr
 
     for line in group_lines(fitting(groups, most), total, width, dry=dry):
         typer.echo(line)
-
-
-_SUMMARY = 22
-"""Lines that are left for a summary on a screen."""
 
 
 def lines_for_groups(verbose: bool, left: int = _SUMMARY) -> int | None:

@@ -34,6 +34,11 @@ WITHOUT_DOCUMENTS = frozenset({"sample", "json", "svg", "threshold", "recall", "
 """Options of the bands alone; all others need documents."""
 
 
+DOCUMENTS = 1_000_000
+OWN = frozenset({"sketch", "documents", "json"})
+"""The options of a plan for SimHash."""
+
+
 def plan(options: PlanOptions) -> int:
     """Show the bands for a threshold and a recall; with documents, advise on them."""
     if options.settings.in_sketch()["sketch"] == "simhash":
@@ -155,12 +160,6 @@ def _bands(bands: tuple[int, ...]) -> str:
     """Return the bands in words, equal ones together: 14 of 7 rows, 5 of 6 rows."""
     counts = Counter(bands).items()
     return ", ".join(f"{count} of {display.counted(rows, 'row')}" for rows, count in counts)
-
-
-DOCUMENTS = 1_000_000
-
-OWN = frozenset({"sketch", "documents", "json"})
-"""The options of a plan for SimHash."""
 
 
 def _plan_simhash(options: PlanOptions) -> int:

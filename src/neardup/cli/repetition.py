@@ -35,6 +35,9 @@ from neardup.io.outputs import FinishedParts, RunJournal, common_access, discard
 from neardup.runtime import new_secret
 from neardup.settings import Settings
 
+_SCAN = "passages --scan"
+_OF_SCANS = {"inputs", "out", "text", "id", "settings", "scan", "key", "json", *READING, "memory", "threads"}
+
 
 def passages(options: PassagesOptions) -> int:
     """Find the passages that occur more than once; write them, their places, and the texts without them."""
@@ -115,10 +118,6 @@ def _parts(
     journal = open_journal(options.out, command, settings, columns, {"input": documents}, None, None)
     with resumable(journal):
         yield journal
-
-
-_SCAN = "passages --scan"
-_OF_SCANS = {"inputs", "out", "text", "id", "settings", "scan", "key", "json", *READING, "memory", "threads"}
 
 
 def _scan(options: PassagesOptions) -> int:

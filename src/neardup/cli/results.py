@@ -38,6 +38,11 @@ _BEGINNING = 300
 """Characters of the text to show."""
 
 
+DOCUMENTS, KEPT, PAIRS = "documents", "kept", "pairs"
+_SHOWN = 10
+"""Unknown ids to name."""
+
+
 def verify(options: on_results.VerifyOptions) -> int:
     """Derive a result again; print a line for each check, the first difference, and the parts left out."""
     from neardup.deduplication.texts import fetched_inputs
@@ -315,11 +320,6 @@ def _refuse_same_folder(out: Path, result: Path) -> None:
             "Another folder, since a result cannot replace its source",
             "Choose another folder with -o",
         )
-
-
-DOCUMENTS, KEPT, PAIRS = "documents", "kept", "pairs"
-_SHOWN = 10
-"""Unknown ids to name."""
 
 
 def export(options: on_results.ExportOptions) -> int:

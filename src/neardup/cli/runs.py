@@ -33,6 +33,23 @@ if TYPE_CHECKING:
     from neardup.io.outputs import RunJournal
 
 
+SHARD_SIZE = memory_size(0.000001, 1_000_000)
+"""The sizes of files, in gigabytes."""
+GROUPS, MEMBERS = 10, 3
+"""Groups that are shown, and members of each."""
+_ID = 28
+"""Columns of an id."""
+_BELOW = 7
+"""Lines below the groups, with the one that the shell writes next."""
+NEXT = """
+What to try next:
+  neardup dedup YOUR_FILES -o cleaned --dry-run    see what would be removed; nothing is written
+  neardup dedup YOUR_FILES -o cleaned              write the documents that stay, with the evidence
+  neardup plan --threshold 0.7                     pairs that another threshold would find"""
+PROBLEMS = 5
+"""Rows that could not be read of which the reasons are printed."""
+
+
 def dedup(options: DedupOptions) -> int:
     """Remove near copies; write the documents that stay, and the evidence."""
     with output.reports_aside(options.out):
@@ -275,10 +292,6 @@ def _with_config(outcome: Outcome) -> Outcome:
     return replace(outcome, found=with_account(outcome.found, config=applied.account()))
 
 
-SHARD_SIZE = memory_size(0.000001, 1_000_000)
-"""The sizes of files, in gigabytes."""
-
-
 def _shard_bytes(options: Options) -> int:
     """Return the size of files that was asked for; 0 for none."""
     given = options.shard_size if isinstance(options, DedupOptions) else None
@@ -362,10 +375,6 @@ def _prediction(inputs: Opened, options: Options, settings: Settings) -> RunCost
     return prediction
 
 
-GROUPS, MEMBERS = 10, 3
-"""Groups that are shown, and members of each."""
-
-
 def look(options: LookOptions) -> int:
     """Print the ten largest groups of near copies in some documents, and the next command; write nothing."""
     from neardup.deduplication.runs import Inputs, run
@@ -386,14 +395,6 @@ def look(options: LookOptions) -> int:
             typer.echo(line)
         typer.echo(_next(options, counts.removed))
     return REJECTED if counts.rejected else DONE
-
-
-_ID = 28
-"""Columns of an id."""
-
-
-_BELOW = 7
-"""Lines below the groups, with the one that the shell writes next."""
 
 
 def _shown(outcome: Outcome, most: int | None) -> Iterator[str]:
@@ -460,13 +461,6 @@ def _next(options: LookOptions, removed: int) -> str:
     return f"\nNext: neardup dedup {inputs}{typed} -o {shlex.quote(out)}"
 
 
-NEXT = """
-What to try next:
-  neardup dedup YOUR_FILES -o cleaned --dry-run    see what would be removed; nothing is written
-  neardup dedup YOUR_FILES -o cleaned              write the documents that stay, with the evidence
-  neardup plan --threshold 0.7                     pairs that another threshold would find"""
-
-
 def demo(options: DemoOptions) -> int:
     """Find the near copies in a small sample, and show the evidence."""
     from neardup.cli.demo_documents import documents_path
@@ -522,7 +516,3 @@ def pairs(options: PairsOptions) -> int:
         row = "" if problem.row is None else f" row {problem.row}"
         warn(display.printable(f"{problem.source}{row}: {problem.reason}"))
     return REJECTED if result.problems else DONE
-
-
-PROBLEMS = 5
-"""Rows that could not be read of which the reasons are printed."""

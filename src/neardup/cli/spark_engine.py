@@ -27,6 +27,27 @@ if TYPE_CHECKING:
     from neardup.deduplication.runs import Action
 
 
+DECONTAMINATED = frozenset(
+    (
+        *(
+            "inputs",
+            "against",
+            "out",
+            "text",
+            "id",
+            "fields",
+            "against_id",
+            "threshold",
+            "run",
+            "common",
+            "length",
+        ),
+        *("drop", "tag", "cut", "marker", "report_only", "engine", "master", "json", "overwrite"),
+    )
+)
+"""The options of ``neardup decontaminate`` that a run on Spark follows."""
+
+
 class SparkEngine:
     """The engine of a cluster."""
 
@@ -81,27 +102,6 @@ def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[st
 
 def _json(account: dict[str, Any]) -> str:
     return notation.dumps(account, indent=2, ensure_ascii=False)
-
-
-DECONTAMINATED = frozenset(
-    (
-        *(
-            "inputs",
-            "against",
-            "out",
-            "text",
-            "id",
-            "fields",
-            "against_id",
-            "threshold",
-            "run",
-            "common",
-            "length",
-        ),
-        *("drop", "tag", "cut", "marker", "report_only", "engine", "master", "json", "overwrite"),
-    )
-)
-"""The options of ``neardup decontaminate`` that a run on Spark follows."""
 
 
 def decontaminate(options: DecontaminateOptions, action: ContaminationAction) -> int:

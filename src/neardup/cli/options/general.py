@@ -30,13 +30,6 @@ OUT_OR_STREAM = replace(
 RESULT = option.Declared((), option.REQUIRED, "A result folder.", "OUT", at_url=option.RESULT_AT_URL)
 
 
-def _result_or_collection(text: str) -> Place:
-    """Return the path of a result, which may be at a URL, or the place of a collection."""
-    return Path(text) if url_in(text) is not None and not is_url(text) else place_of(text)
-
-
-RESULT_OR_COLLECTION = replace(RESULT, help="A result folder, or a collection.", read=_result_or_collection)
-
 TEXT = option.Declared(
     ("--text",),
     (),
@@ -296,3 +289,11 @@ RARE = frozenset(
     ]
 )
 """The options that few need, by name."""
+
+
+def _result_or_collection(text: str) -> Place:
+    """Return the path of a result, which may be at a URL, or the place of a collection."""
+    return Path(text) if url_in(text) is not None and not is_url(text) else place_of(text)
+
+
+RESULT_OR_COLLECTION = replace(RESULT, help="A result folder, or a collection.", read=_result_or_collection)

@@ -20,6 +20,23 @@ from neardup.settings import ACCESS, COMPARED, INPUT, OUTPUT, WORK, ReadingSetti
 # ruff: noqa: RUF009  the calls return fields
 
 
+SHARD_TOKENS = Declared(
+    ("--shard-token-file",),
+    None,
+    "File with the token for the services of the shards.",
+    "FILE",
+    panel=ACCESS,
+    from_file=NEVER,
+)
+SHARD_SECONDS = Declared(
+    ("--shard-seconds",),
+    5.0,
+    "Time limit in seconds of a request to the service of a shard.",
+    "NUMBER",
+    panel=WORK,
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AddOptions:
     """Add documents to a collection.
@@ -117,23 +134,6 @@ class RemoveOptions:
     ids: list[str] = argument("ID", "Ids of documents.")
     wait: float = general.WAIT.field()
     json: bool = general.JSON.field()
-
-
-SHARD_TOKENS = Declared(
-    ("--shard-token-file",),
-    None,
-    "File with the token for the services of the shards.",
-    "FILE",
-    panel=ACCESS,
-    from_file=NEVER,
-)
-SHARD_SECONDS = Declared(
-    ("--shard-seconds",),
-    5.0,
-    "Time limit in seconds of a request to the service of a shard.",
-    "NUMBER",
-    panel=WORK,
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -42,6 +42,16 @@ MASTER = Declared(
 )
 
 
+PARTS = Declared(
+    (),
+    REQUIRED,
+    "Folders of fingerprints, or a folder of them, in the order of the documents.",
+    "FP",
+    panel=INPUT,
+    at_url=FINGERPRINTS_AT_URL,
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DedupOptions:
     """Remove near copies; write the documents that stay, and the evidence.
@@ -182,16 +192,6 @@ class LookOptions:
 
 
 # ruff: noqa: RUF009  the calls return fields
-
-
-PARTS = Declared(
-    (),
-    REQUIRED,
-    "Folders of fingerprints, or a folder of them, in the order of the documents.",
-    "FP",
-    panel=INPUT,
-    at_url=FINGERPRINTS_AT_URL,
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
