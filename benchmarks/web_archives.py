@@ -73,7 +73,7 @@ def written(path: Path) -> int:
     with (
         tempfile.TemporaryDirectory() as folder,
         OutputFolder(Path(folder) / "out") as out,
-        open_kept(out, documents, threads=1, judged=True) as writer,
+        open_kept(out, documents, threads=1) as writer,
     ):
         for _, native in writer.natives():
             rows = native()

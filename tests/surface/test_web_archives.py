@@ -138,7 +138,7 @@ def test_what_goes_becomes_revisits_where_the_payload_is_identical(packed: bool,
     assert has_parts(records[5][2].decode(), "urn:uuid:response-2", "exact copy")
     assert has_parts(records[6][2].decode(), "urn:uuid:response-3", "near copy")
     again = run("dedup", kept, "-o", tmp_path / "again")
-    assert has_parts(again.out, "1 revisit", "1 read")
+    assert has_parts(again.out, "1 read", "1 revisit")
 
 
 def test_revisits_refer_to_an_earlier_crawl(crawls: Path, run: Run, tmp_path: Path) -> None:
