@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.io.writers.kept_parquet import EncodedFile, Layout, ParquetSink, PartsWriter, add_group, encoded
+from neardup.io.writers.kept_parquet import EncodedFile, Layout, ParquetSink, PartsWriter, encoded
 
 ROWS = 1000
 TABLE = pa.table(
@@ -38,7 +38,7 @@ def test_the_file_is_the_one_that_arrow_writes_in_one_thread(
     with pq.ParquetWriter(tmp_path / "arrow.parquet", TABLE.schema, **options) as whole:
         for size in sizes:
             group = TABLE.slice(first, size)
-            add_group(file, encoded(group, **options))
+            file.add(encoded(group, **options))
             whole.write_table(group)
             first += size
     file.close()
@@ -51,8 +51,8 @@ def test_the_file_is_the_one_that_arrow_writes_in_one_thread(
 def test_indexes_and_filters_are_left_out_because_their_places_change(tmp_path: Path) -> None:
     part = encoded(TABLE, write_page_index=True)
     file = PartsWriter(tmp_path / "parts.parquet", encoded(TABLE.schema.empty_table()))
-    add_group(file, part)
-    add_group(file, part)
+    file.add(part)
+    file.add(part)
     file.close()
     column = pq.read_metadata(tmp_path / "parts.parquet").row_group(1).column(0)
     assert not column.has_offset_index

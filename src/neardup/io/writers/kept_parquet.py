@@ -5,7 +5,7 @@ depend on their place, so they are written one after the other before one footer
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,17 +43,7 @@ _TAIL = 8
 _FILE_ROWS, _GROUPS = 3, 4
 _COLUMNS, _UNPACKED, _GROUP_ROWS, _BEGIN, _STORED = 1, 2, 3, 5, 6
 _FILE_OFFSET, _COLUMN = 2, 3
-_CHUNK_UNPACKED, _CHUNK_STORED, _DATA_PAGE = 6, 7, 9
-_INDEX_PAGE, _DICTIONARY_PAGE, _BLOOM = 10, 11, (14, 15)
-
-
-@dataclass(frozen=True)
-class EncodedChunk:
-    """A column chunk: the fields of its ColumnMetaData, and its pages, which began at an ``offset``."""
-
-    column: thrift.RawFields
-    pages: Any
-    offset: int
+_PLACES, _BLOOM = (9, 10, 11), (14, 15)
 
 
 @dataclass(frozen=True)
@@ -72,15 +62,6 @@ class EncodedFile:
     def rows(self) -> int:
         """The number of its rows."""
         return numbers_in(self.footer, _FILE_ROWS)[0]
-
-    def chunks(self) -> Iterator[EncodedChunk]:
-        """Yield its column chunks."""
-        for group in thrift.raw_structs(self.footer[_GROUPS][1]):
-            for chunk in thrift.raw_structs(group[_COLUMNS][1]):
-                column, _ = thrift.raw_struct_at(chunk[_COLUMN][1], 0)
-                begin = min(at for at in numbers_in(column, _DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE) if at)
-                (stored,) = numbers_in(column, _CHUNK_STORED)
-                yield EncodedChunk(column, self.data[begin : begin + stored], begin)
 
 
 def encoded(table: Any, **options: Any) -> EncodedFile:
@@ -101,68 +82,47 @@ def numbers_in(fields: thrift.RawFields, *numbers: int) -> list[int]:
 
 
 class PartsWriter:
-    """Writes a file column chunk by column chunk; ``head`` is a file without rows that has its schema."""
+    """Writes a file row group by row group; ``head`` is a file without rows that has its schema."""
 
     def __init__(self, path: Path, head: EncodedFile) -> None:
         self._file = open(path, "wb")  # noqa: SIM115 - closed in close
         self._footer = head.footer
         self._groups: list[thrift.RawFields] = []
-        self._columns: list[thrift.RawFields] = []
-        self._rows = 0
-        self.place = 0
-        """The offset of the next byte."""
-        self.write(MAGIC)
+        self._rows = self._place = 0
+        self._write(MAGIC)
 
-    def write(self, data: Any) -> None:
-        """Write pages of the next column chunk."""
+    def _write(self, data: Any) -> None:
         self._file.write(data)
-        self.place += len(data)
+        self._place += len(data)
 
-    def add(self, chunk: EncodedChunk) -> None:
-        """Write a column chunk of the current row group."""
-        moved = self.place - chunk.offset
-        self.write(chunk.pages)
-        self.end_chunk(chunk.column, moved)
-
-    def end_chunk(self, column: thrift.RawFields, moved: int) -> None:
-        """End a column chunk whose pages are written; the offsets in its fields are ``moved`` by this much."""
-        fields = {number: field for number, field in column.items() if number not in _BLOOM}
-        for number in (_DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE):
-            if number in column and (offset := numbers_in(column, number)[0]):
-                fields[number] = thrift.int64(offset + moved)
-        self._columns.append(fields)
-
-    def end_group(self, rows: int) -> None:
-        """End a row group whose column chunks are written."""
-        sizes = [numbers_in(column, _CHUNK_UNPACKED, _CHUNK_STORED) for column in self._columns]
-        unpacked, stored = (sum(size) for size in zip(*sizes, strict=True))
-        self._groups.append(
-            {
-                _COLUMNS: thrift.structs(
-                    [{_FILE_OFFSET: thrift.int64(0), _COLUMN: thrift.struct(column)} for column in self._columns]
-                ),
-                _UNPACKED: thrift.int64(unpacked),
-                _GROUP_ROWS: thrift.int64(rows),
-                _BEGIN: thrift.int64(self.place - stored),
-                _STORED: thrift.int64(stored),
-            }
-        )
-        self._columns = []
-        self._rows += rows
+    def add(self, part: EncodedFile) -> None:
+        """Write the row group of a part, whose pages follow its magic number."""
+        (group,) = thrift.raw_structs(part.footer[_GROUPS][1])
+        (stored,), begin = numbers_in(group, _STORED), self._place
+        self._write(part.data[len(MAGIC) : len(MAGIC) + stored])
+        columns = [
+            {_FILE_OFFSET: thrift.int64(0), _COLUMN: thrift.struct(_moved(chunk, begin - len(MAGIC)))}
+            for chunk in thrift.raw_structs(group[_COLUMNS][1])
+        ]
+        same = {number: group[number] for number in (_UNPACKED, _GROUP_ROWS, _STORED)}
+        self._groups.append({_COLUMNS: thrift.structs(columns), _BEGIN: thrift.int64(begin), **same})
+        self._rows += part.rows
 
     def close(self) -> None:
         """Write the footer."""
         with self._file:
             groups = {_FILE_ROWS: thrift.int64(self._rows), _GROUPS: thrift.structs(self._groups)}
             footer = thrift.struct_bytes({**self._footer, **groups})
-            self.write(footer + len(footer).to_bytes(4, "little") + MAGIC)
+            self._write(footer + len(footer).to_bytes(4, "little") + MAGIC)
 
 
-def add_group(file: PartsWriter, part: EncodedFile) -> None:
-    """Write the row group of a part."""
-    for chunk in part.chunks():
-        file.add(chunk)
-    file.end_group(part.rows)
+def _moved(chunk: thrift.RawFields, by: int) -> thrift.RawFields:
+    """Return the metadata of a column chunk whose pages moved ``by`` bytes, without filters."""
+    column, _ = thrift.raw_struct_at(chunk[_COLUMN][1], 0)
+    for number in set(_PLACES) & set(column):
+        (offset,) = numbers_in(column, number)
+        column[number] = thrift.int64(offset + by if offset else 0)
+    return {number: field for number, field in column.items() if number not in _BLOOM}
 
 
 @dataclass(frozen=True)
@@ -267,7 +227,7 @@ class ParquetSink:
     def _add_groups(self, until: int) -> None:
         """Write row groups until only this many are being encoded."""
         while len(self._encoding) > until:
-            add_group(self._file, self._encoding.popleft().result())
+            self._file.add(self._encoding.popleft().result())
 
 
 def layout_of(groups: Sequence[FooterGroup], more: Sequence[str]) -> Layout:
