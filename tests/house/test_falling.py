@@ -22,7 +22,7 @@ LIMITS = {
     "modules": 425,
     "import lines": 6620,
     "modules below 100 lines": 11,
-    "constants after the first function": 185,
+    "constants after the first function": 184,
     "modules named by a participle": 0,
     "locals named found": 286,
     "locals named at": 194,

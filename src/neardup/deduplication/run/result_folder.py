@@ -79,7 +79,15 @@ _COLUMNS: dict[str, dict[str, Any]] = {
         "reference": pa.bool_(),
         "bytes": pa.int64(),
     },
+    "not_judged": {
+        "id": _ID,
+        **dict.fromkeys(("kind", "reason"), pa.string()),
+        "bytes": pa.int64(),
+        "kept": pa.bool_(),
+    },
+    "common": {"text": pa.string(), "documents": pa.int64(), "share": pa.float64()},
 }
+_COLUMNS["missed"] = _COLUMNS["pairs"]
 
 _FULL = ("full_size_a", "full_size_b")
 
@@ -95,6 +103,18 @@ _OPTIONAL = {
     "ranks": {"across": pa.int64(), "source": pa.large_string(), ATTACHMENTS: ATTACHMENTS_TYPE},
 }
 """Columns that a table has only under some settings, or if documents have something beside their text."""
+_OPTIONAL["missed"] = _OPTIONAL["pairs"]
+
+_NULLABLE = (
+    "similarity",
+    "identical_to",
+    "difference",
+    KIND,
+    *LOST_COLUMNS,
+    *_OPTIONAL["pairs"],
+    *_OPTIONAL["groups"],
+    "source",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,27 +215,6 @@ def _problems(folder: Path, manifest: Manifest) -> tuple[Problem, ...]:
         return tuple(msgspec.json.decode(line, type=Problem) for line in lines if line)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ChangedError(f"problems.jsonl cannot be used: {error}") from error
-
-
-_COLUMNS["missed"] = _COLUMNS["pairs"]
-_COLUMNS["not_judged"] = {
-    "id": _ID,
-    **dict.fromkeys(("kind", "reason"), pa.string()),
-    "bytes": pa.int64(),
-    "kept": pa.bool_(),
-}
-_COLUMNS["common"] = {"text": pa.string(), "documents": pa.int64(), "share": pa.float64()}
-_OPTIONAL["missed"] = _OPTIONAL["pairs"]
-_NULLABLE = (
-    "similarity",
-    "identical_to",
-    "difference",
-    KIND,
-    *LOST_COLUMNS,
-    *_OPTIONAL["pairs"],
-    *_OPTIONAL["groups"],
-    "source",
-)
 
 
 def _decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
