@@ -292,7 +292,8 @@ class Supervisor:
 def _close(process: subprocess.Popen[bytes]) -> None:
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            pipe.close()
+            with suppress(BrokenPipeError):  # it ended before it had read its part
+                pipe.close()
 
 
 def main() -> None:

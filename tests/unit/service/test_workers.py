@@ -1,0 +1,157 @@
+"""The supervisor of several workers, in this process: who dies or hangs is replaced, and a signal ends all.
+
+The workers are shell scripts, which say that they accept requests as workers do: by bytes on standard output.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from neardup.errors import OutputError, SettingError
+from neardup.io.files import shared_numbers
+from neardup.service import workers
+from neardup.service.web.limits import Limits
+from neardup.service.web.middleware import Tokens
+from neardup.service.workers import GONE, Supervisor, WorkerSettings, require_workers
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="several workers need a system that passes sockets on")
+LIVES = "echo $$ >> $TMPDIR/starts; printf .; exec sed d"
+"""A worker that accepts requests, writes nothing more, and ends with its standard input."""
+
+
+def ignore(*_: object) -> None:
+    """A handler of the signal that ends a supervisor."""
+
+
+@pytest.fixture
+def events(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], list[dict[str, Any]]]:
+    """The fields of the events of a name that were logged."""
+    caplog.set_level(logging.INFO, workers.monitoring.LOGGER.name)
+    monkeypatch.setattr(workers.monitoring.LOGGER, "propagate", True)
+    return lambda name: [record.fields for record in caplog.records if record.message == name]  # type: ignore[attr-defined]
+
+
+def supervisor(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, count: int = 2, started: Callable[[], None] = int
+) -> Supervisor:
+    worker = folder / "worker"
+    worker.write_text(f"#!/bin/sh\n{script}\n")
+    worker.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(worker))
+    with open(os.devnull, "rb") as listening:
+        descriptor = os.dup(listening.fileno())
+    part = WorkerSettings(folder / "all", None, True, 1.0, Tokens(()), Limits(stop_seconds=1), descriptor, folder)
+    return Supervisor(part, count, started)
+
+
+@contextmanager
+def meanwhile(act: Callable[[], None]) -> Iterator[None]:
+    """Act in a thread, and then end this process's supervisor by a signal, whatever happens."""
+
+    def whole() -> None:
+        try:
+            act()
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=whole)
+    before = signal.signal(signal.SIGTERM, ignore)  # a signal that comes too late ends no test
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+        after = signal.signal(signal.SIGTERM, before)
+    assert after is ignore, "the supervisor puts the handlers back"
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = monotonic() + 20
+    while not condition() and monotonic() < end:
+        sleep(0.01)
+    assert condition()
+
+
+def starts(folder: Path) -> list[int]:
+    path = folder / "starts"
+    return list(map(int, path.read_text().split())) if path.exists() else []
+
+
+def test_a_dead_worker_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: Any) -> None:
+    ready = threading.Event()
+    house = supervisor(tmp_path, monkeypatch, LIVES, started=ready.set)
+
+    def act() -> None:
+        assert ready.wait(20)
+        os.kill(starts(tmp_path)[0], signal.SIGKILL)
+        until(lambda: len(starts(tmp_path)) == 3)
+
+    with meanwhile(act):
+        assert house.run(), "all ended in time"
+    assert len(starts(tmp_path)) == 3
+    [ended] = events("worker_ended")
+    assert (ended["process"], ended["status"], ended["pause"]) == (starts(tmp_path)[0], -signal.SIGKILL, 0)
+    assert list(shared_numbers(tmp_path / "connections")) == [GONE, GONE], (
+        "no other worker waits for one that ended"
+    )
+
+
+def test_workers_that_die_in_a_row_are_started_after_longer_pauses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: Any
+) -> None:
+    monkeypatch.setattr(workers, "SHORTEST_PAUSE", 0.02)
+    monkeypatch.setattr(workers, "LONGEST_PAUSE", 0.05)
+    house = supervisor(tmp_path, monkeypatch, "printf .", count=1)
+    with meanwhile(lambda: until(lambda: len(events("worker_ended")) >= 5)):
+        house.run()
+    assert [event["pause"] for event in events("worker_ended")][:5] == [0, 0.02, 0.04, 0.05, 0.05]
+
+
+def test_a_silent_worker_is_killed_and_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: Any
+) -> None:
+    monkeypatch.setattr(workers, "HUNG", 0.1)
+    monkeypatch.setattr(workers, "_STEP", 0.05)
+    house = supervisor(tmp_path, monkeypatch, LIVES, count=1)
+    with meanwhile(lambda: until(lambda: len(starts(tmp_path)) >= 2)):
+        house.run()
+    assert events("worker_hung")[0]["process"] == starts(tmp_path)[0]
+    assert events("worker_ended")[0]["status"] == -signal.SIGKILL
+
+
+def test_a_worker_that_cannot_start_ends_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+    house = supervisor(tmp_path, monkeypatch, "exit 3", started=lambda: told.append(1))
+    with pytest.raises(OutputError):
+        house.run()
+    assert not told, "the service was not announced"
+
+
+def test_it_is_announced_once_when_all_workers_accept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    house = supervisor(tmp_path, monkeypatch, LIVES, 3, lambda: told.append(len(starts(tmp_path))))
+    with meanwhile(lambda: until(lambda: bool(told))):
+        house.run()
+    assert told == [3]
+
+
+@pytest.mark.parametrize(("count", "allowed"), [(0, False), (1, True), (64, True), (65, False)])
+def test_the_number_of_workers(count: int, allowed: bool) -> None:
+    if allowed:
+        require_workers(count)
+    else:
+        with pytest.raises(SettingError):
+            require_workers(count)
