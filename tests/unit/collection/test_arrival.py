@@ -318,7 +318,7 @@ def test_an_error_leaves_no_group(made: Collection, tmp_path: Path) -> None:
     link(made, {"a": text(), "b": text(0)})
     before = (made.groups(), made.changes())
     twice = write_documents(tmp_path / "in.jsonl", {"c": text(1), "a": text(2)})
-    with pytest.raises(InputError, match="already"):
+    with pytest.raises(InputError):
         made.add(twice, near=0.8, on_near="link")
     assert (made.groups(), made.changes()) == before
 

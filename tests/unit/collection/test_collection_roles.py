@@ -117,7 +117,7 @@ def test_a_page_counted_with_other_base_texts_has_no_next_one(path: Path) -> Non
         made.add(table(LETTERS))
         page = made.search('SIMILAR:"letter 1"_50', limit=5)
         made.add(table({"form": "some other text that is in no letter"}), role="base")
-        with pytest.raises(InputError, match="another search"):
+        with pytest.raises(InputError):
             made.search('SIMILAR:"letter 1"_50', limit=5, after=page.next)
 
 

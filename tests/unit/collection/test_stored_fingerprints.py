@@ -68,7 +68,7 @@ def test_fingerprints_tell_distances_and_signatures_resemblances() -> None:
         one.resemblances(PAIRS)
     with pytest.raises(InputError, match=r"are minhash .*Resemblances only\. Try: Use resemblances"):
         nd.read_signatures(nd.MinHash(16).to_arrow(IDS, nd.MinHash(16).sketch(TEXTS))).distances(PAIRS)
-    with pytest.raises(InputError, match="not there"):
+    with pytest.raises(InputError):
         one.distances([(0, 4)])
 
 

@@ -30,7 +30,7 @@ def test_the_names_of_files_are_refused_with_the_way_to_read_them(folder: Path, 
 def test_files_are_read_and_compared_with_texts(folder: Path) -> None:
     assert nd.compare(Path("old.txt"), Path("new.html")).measures["resemblance"] == 1
     assert nd.compare(TEXT, folder / "NOTES").measures["resemblance"] == 1
-    with pytest.raises(nd.InputError, match="no file"):
+    with pytest.raises(nd.InputError):
         nd.compare(TEXT, Path("none.txt"))
 
 

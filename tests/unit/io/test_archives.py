@@ -282,7 +282,7 @@ def test_too_many_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (tmp_path / "a.zip").write_bytes(zip_of(parts))
     (tmp_path / "a.tar").write_bytes(tar_of(parts))
     monkeypatch.setattr(base, "MEMBERS", 10)
-    with pytest.raises(InputError, match="more than 10 files"):
+    with pytest.raises(InputError):
         open_documents(tmp_path / "a.zip")
     texts, problems, _ = read(tmp_path / "a.tar")
     assert len(texts) == 11

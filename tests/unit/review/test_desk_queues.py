@@ -132,7 +132,7 @@ def test_unknown_queues_and_pages_of_others_are_refused(desk: Desk) -> None:
     with pytest.raises(InputError, match=", ".join(QUEUES)):
         desk.queue("everything")  # type: ignore[arg-type]
     after = desk.queue("threshold", limit=1).next
-    with pytest.raises(InputError, match="another list"):
+    with pytest.raises(InputError):
         desk.queue("outside", after)
 
 

@@ -405,7 +405,7 @@ def test_tokens_decide(tmp_path: Path) -> None:
     with serving(tmp_path / "mail.neardup", f"read {TOKEN}") as service:
         with connected(service, token=TOKEN) as (made, _):
             assert len(made) == 0
-            with pytest.raises(InputError, match="right to write"):
+            with pytest.raises(InputError):
                 made.put("a", "text")
             for call in (
                 lambda: made.update_metadata("a", {}),

@@ -340,7 +340,7 @@ def test_limits_are_checked(name: str) -> None:
         with pytest.raises(SettingError, match=f"{name} is"):
             Limits.of(**{name: wrong})
     if isinstance(getattr(Limits(), name), int):
-        with pytest.raises(SettingError, match="whole number"):
+        with pytest.raises(SettingError):
             Limits.of(**{name: least + 0.5})
 
 

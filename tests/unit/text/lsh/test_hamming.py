@@ -258,7 +258,7 @@ def test_the_index_refuses() -> None:
         index.query([1, 2])
     with pytest.raises(InputError, match="below 2\\^64"):
         nd.HammingIndex().query(2**64)
-    with pytest.raises(SettingError, match="distance is 17"):
+    with pytest.raises(SettingError):
         nd.HammingIndex(64, 17)
 
 
