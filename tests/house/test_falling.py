@@ -33,7 +33,8 @@ LIMITS = {
     "locals named told": 6,
     "tags outside templates": 2,
     "escapes outside templates": 0,
-    "sentences in assertions": 155,
+    "sentences in assertions": 154,
+    "patterns of messages": 476,
     "replaced attributes": 239,
     "attributes replaced by a string of their path": 3,
 }
@@ -151,18 +152,22 @@ class Places(NamedTuple):
     """Places in the tests."""
 
     sentences: list[str]
+    patterns: list[str]
+    """Where the message of an expected error is compared."""
     replaced: list[str]
     by_path: list[str]
 
 
 @cache
 def of_tests() -> Places:
-    places = Places([], [], [])
+    places = Places([], [], [], [])
     for path in files_of_tests():
         for node in ast.walk(tree(path)):
             places.sentences.extend(
                 f"{name(path)}: {text}" for text in asserted(node) if longest_run(text) >= SENTENCE
             )
+            if isinstance(node, ast.Call) and any(keyword.arg == "match" for keyword in node.keywords):
+                places.patterns.append(f"{name(path)}:{node.lineno}")
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
                 places.replaced.append(f"{name(path)}:{node.lineno}")
                 if isinstance(node.args[0], ast.Constant | ast.JoinedStr):
@@ -221,6 +226,7 @@ def counted(what: str) -> tuple[int, object]:
             place for path in modules() if path not in (DRAWING, ENVIRONMENT) for place in escapes(path)
         ],
         "sentences in assertions": lambda: of_tests().sentences,
+        "patterns of messages": lambda: of_tests().patterns,
         "replaced attributes": lambda: of_tests().replaced,
         "attributes replaced by a string of their path": lambda: of_tests().by_path,
     }[what]()

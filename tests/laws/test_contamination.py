@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +20,10 @@ from neardup.corpus.contamination.matches import ItemSearch, MatchRules, scan
 from neardup.kernels.match.runs import longest_run
 from neardup.settings import Settings
 from neardup.text.keys import key_of, new_key
-from support.reference import tokens as tokens_of
+from support import reference
 
 LENGTH = 5
+tokens_of = cache(reference.tokens)
 
 
 def texts_of(draw: random.Random) -> tuple[list[str], list[str]]:
@@ -47,8 +49,10 @@ def named(items: list[str]) -> list[ItemText]:
     return [ItemText("set", str(number), "text", item) for number, item in enumerate(items)]
 
 
-def windows_in(tokens: list[str], length: int) -> set[tuple[str, ...]]:
-    return {tuple(tokens[begin : begin + length]) for begin in range(len(tokens) - length + 1)}
+@cache
+def windows_in(text: str, length: int) -> frozenset[tuple[str, ...]]:
+    tokens = tokens_of(text)
+    return frozenset(tuple(tokens[begin : begin + length]) for begin in range(len(tokens) - length + 1))
 
 
 def contained(item: str, text: str, share: Fraction) -> tuple[int, int] | None:
@@ -57,7 +61,7 @@ def contained(item: str, text: str, share: Fraction) -> tuple[int, int] | None:
     if len(tokens) < SHORTEST:
         return None
     length = len(tokens) if len(tokens) < max(WHOLE, LENGTH) else LENGTH
-    of_item, of_text = windows_in(tokens, length), windows_in(tokens_of(text), length)
+    of_item, of_text = windows_in(item, length), windows_in(text, length)
     shared = len(of_item & of_text)
     return (shared, len(of_item)) if shared and Fraction(shared, len(of_item)) >= share else None
 
@@ -88,6 +92,7 @@ def search_of(items: list[str], share: Fraction, length: int = LENGTH) -> ItemSe
     return ItemSearch.of(items_with_windows(named(items), settings, new_key()), settings, MatchRules(share=share))
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(4, 5), Fraction(1)])
 def test_no_item_at_the_share_is_missed_and_none_below_it_is_found(seed: int, share: Fraction) -> None:
@@ -131,9 +136,7 @@ def test_the_documents_with_each_window_are_counted() -> None:
         tokens, length = tokens_of(text), int(search.items.lengths[item])
         for begin, window in enumerate(search.items.windows_of(item).tolist()):
             shingle = tuple(tokens[begin : begin + length])
-            assert counts.documents[window] == sum(
-                shingle in windows_in(tokens_of(text), length) for text in train
-            )
+            assert counts.documents[window] == sum(shingle in windows_in(text, length) for text in train)
 
 
 def test_the_numbers_of_windows_do_not_depend_on_the_key() -> None:
@@ -179,6 +182,4 @@ def test_a_cut_text_has_no_shingle_of_the_items_that_is_not_common(seed: int) ->
             tokens, length = tokens_of(items[item]), int(search.items.lengths[item])
             for begin, window in enumerate(search.items.windows_of(item).tolist()):
                 shingle = tuple(tokens[begin : begin + length])
-                assert weights.common[window] or not any(
-                    shingle in windows_in(tokens_of(p), length) for p in pieces
-                )
+                assert weights.common[window] or not any(shingle in windows_in(p, length) for p in pieces)

@@ -54,14 +54,14 @@ def test_texts_without_passages_have_none(texts: list[str]) -> None:
     assert "<svg" not in found._repr_html_()
 
 
-def test_ten_million_tokens_in_one_document() -> None:
+def test_a_million_tokens_in_one_document() -> None:
     """One token over and over, with a stretch of other ones in the middle that occurs twice."""
     stretch = " ".join(f"s{k}" for k in range(60))
-    same = "x " * 3_000_000
+    same = "x " * 300_000
     found = nd.passages([f"{same}{stretch} {same}{stretch} {same}"])
-    assert int(found.stream.ends[-1]) == 9_000_120
+    assert int(found.stream.ends[-1]) == 900_120
     assert not found.nested
-    assert int(found.repeated.sum()) == 9_000_120
+    assert int(found.repeated.sum()) == 900_120
     assert (
-        found.passages["tokens"].to_numpy().max() == 6_000_060
+        found.passages["tokens"].to_numpy().max() == 600_060
     )  # the token before, the stretch, and the token after

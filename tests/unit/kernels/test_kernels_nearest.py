@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ FORMULAS = pytest.mark.parametrize("formula", [RESEMBLANCE, CONTAINMENT, OVERLAP
 OLD, NEW = 300, 12
 
 
+@cache
 def sets_of(kind: str) -> list[set[int]]:
     """Sets of skewed frequencies; with copies of some, or with half of the same frequent shingles in all."""
     draw = np.random.default_rng(5)
@@ -35,15 +37,25 @@ def sets_of(kind: str) -> list[set[int]]:
     return sets
 
 
-def naive(sets: list[set[int]], wanted: Wanted, formula: int, related: Related) -> list[tuple[int, int, int]]:
-    found = []
+@cache
+def values_of(kind: str, formula: int) -> list[tuple[Fraction, int, int, int]]:
+    """The value, the two sets and the shared elements of each pair that shares some, by sets."""
+    sets, rows = sets_of(kind), []
     for new in range(OLD, len(sets)):
-        rows = []
         for old in range(OLD):
             shared, sizes = len(sets[old] & sets[new]), sorted((len(sets[old]), len(sets[new])))
-            value = Fraction(int(part(shared, formula)), int(whole(shared, *sizes, formula)))
-            if shared and value >= wanted.least and related.may_pair(np.array([old]), np.array([new]))[0]:
+            if shared:
+                value = Fraction(int(part(shared, formula)), int(whole(shared, *sizes, formula)))
                 rows.append((-value, old, new, shared))
+    return rows
+
+
+def naive(kind: str, wanted: Wanted, formula: int, related: Related) -> list[tuple[int, int, int]]:
+    possible, found = values_of(kind, formula), []
+    may_pair = related.may_pair(*(np.array([row[side] for row in possible]) for side in (1, 2)))
+    some = [row for row, may in zip(possible, may_pair.tolist(), strict=True) if may and -row[0] >= wanted.least]
+    for new in range(OLD, OLD + NEW):
+        rows = [row for row in some if row[2] == new]
         last = sorted(rows)[: wanted.top][-1][0] if rows else 0
         found += [row[1:] for row in sorted(rows) if row[0] <= last]
     return found
@@ -59,7 +71,7 @@ def test_the_nearest_sets_are_those_of_all_pairs(kind: str, wanted: Wanted, form
     colours = np.arange(len(sets), dtype=np.uint64) % 5
     for related in (EVERYONE, Related(across=colours), Related(within=colours)):
         rows = nearest_pairs(stored, OLD, wanted, formula, related, 2, Silent())
-        assert [tuple(row[:3]) for row in rows.tolist()] == naive(sets, wanted, formula, related)
+        assert [tuple(row[:3]) for row in rows.tolist()] == naive(kind, wanted, formula, related)
         assert (rows[:, 3:] == sizes[rows[:, :2]]).all()
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ from neardup.deduplication.run.graph import edges_of
 from neardup.errors import InputError
 from neardup.io.decisions.records import NO_DECISIONS
 from neardup.review.desk.index import ResultIndex
-from support.paths import ROOT
+from support.command_line import exit_status
 
 
 def text(number: int, more: str = "") -> str:
@@ -147,15 +145,16 @@ def test_without_a_reference_set_an_id_is_an_id() -> None:
     assert "reference" not in str(found.why("old:1"))
 
 
-def test_show_says_of_which_side_it_speaks(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_show_says_of_which_side_it_speaks(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     nd.find(files[1], against=files[0], id="id", threshold=0.8, keep="first").save(tmp_path / "out")
-
-    def shown(id: str) -> str:
-        command = [sys.executable, "-m", "neardup", "show", str(tmp_path / "out"), id]
-        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
-
-    assert "1 (of the input)" in shown("1")
-    assert "new.jsonl" in shown("1")
-    assert "old:1 (of the reference set)" in shown("old:1")
-    assert "old.jsonl" in shown("old:1")
-    assert "outside them" in " ".join(shown("0").split()), "input 0 is in no group, old:0 is"
+    shown = {}
+    for id in ("1", "old:1", "0"):
+        assert exit_status("show", tmp_path / "out", id) == 0
+        shown[id] = " ".join(capsys.readouterr().out.split())
+    assert "1 (of the input)" in shown["1"]
+    assert "new.jsonl" in shown["1"]
+    assert "old:1 (of the reference set)" in shown["old:1"]
+    assert "old.jsonl" in shown["old:1"]
+    assert "outside them" in shown["0"], "input 0 is in no group, old:0 is"
