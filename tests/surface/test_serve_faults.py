@@ -21,7 +21,7 @@ from support.serve_workers import PATIENCE, metric, runs, serves, until, workers
 resource = pytest.importorskip("resource", reason="needs POSIX")
 pytestmark = pytest.mark.skipif(not Path("/proc/locks").exists(), reason="reads /proc")
 
-SOON = "import neardup.service.workers as workers; workers.HUNG = 3.0; "
+SOON = "import neardup.service.workers as workers; workers.PACE = workers.Pace(hung=3.0); "
 """The limit for hung workers, shorter than that of the product."""
 WRITE_LOCK = 120
 """The byte of the shared memory of SQLite that is locked by the process that writes."""

@@ -21,7 +21,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,22 +43,32 @@ from neardup.service.web.middleware import Tokens
 from neardup.service.web.server import address_of
 
 MOST = 64
-STEADY = 60.0
-"""Seconds after which the death of a worker is not one of a row."""
-SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
-"""Seconds before the third start in a row and the largest number of seconds; the pause doubles in between."""
-HUNG = 20.0
-"""Seconds without a sign of life after which a worker that accepts requests is killed and replaced."""
 _BEAT = 1.0
 """Seconds between two signs of life."""
-_STEP = 0.5
-"""The longest wait of the supervisor, so that it notices a signal."""
 _COUNTS = "connections"
 """The file with the number of open connections of each worker."""
 GONE = (1 << 31) - 1
 """The number of connections of a worker that accepts none."""
 YIELDS = 100
 """How often a connection is left to a worker with fewer, which may hang: some milliseconds."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds of a supervisor."""
+
+    steady: float = 60.0
+    """After which the death of a worker is not one of a row."""
+    shortest_pause: float = 1.0
+    """Before the third start in a row; the pause doubles up to the longest one."""
+    longest_pause: float = 30.0
+    hung: float = 20.0
+    """Without a sign of life, after which a worker that accepts requests is killed and replaced."""
+    step: float = 0.5
+    """The longest wait, so that a signal is noticed."""
+
+
+PACE = Pace()
 
 
 @dataclass(frozen=True)
@@ -103,7 +113,7 @@ def serve_in_workers(
         path = collection.path.absolute()
         readonly = collection.store.readonly
         part = WorkerSettings(path, identity, readonly, wait, tokens, limits, listening.fileno(), folder)
-        supervisor = Supervisor(part, count, lambda: started(address))
+        supervisor = Supervisor(part, count, lambda: started(address), pace=PACE)
         monitoring.event("started", address=address, **fields)
         finished = supervisor.run()
     monitoring.event("stopped", finished=finished)
@@ -174,8 +184,15 @@ class _Worker:
 class Supervisor:
     """Starts the workers, replaces those that die or hang, and ends all at a signal; at a second one, at once."""
 
-    def __init__(self, part: WorkerSettings, count: int, started: Callable[[], None]) -> None:
-        self._part, self._tell = part, started
+    def __init__(
+        self,
+        part: WorkerSettings,
+        count: int,
+        started: Callable[[], None],
+        line: Sequence[str] = (sys.executable, "-P", "-m", "neardup.service.workers"),
+        pace: Pace = PACE,
+    ) -> None:
+        self._part, self._tell, self._line, self._pace = part, started, line, pace
         self._workers = [_Worker(number) for number in range(count)]
         self._announced = self._stopping = False
         # the waiting requests, the threads, the thread that loads kernels, and some seconds to end the interpreter
@@ -203,10 +220,9 @@ class Supervisor:
         return [worker.process for worker in self._workers if worker.process is not None]
 
     def _start(self, worker: _Worker) -> None:
-        line = [sys.executable, "-P", "-m", "neardup.service.workers"]
         # in a session of its own, Ctrl-C in a terminal reaches the supervisor alone, which stops the workers
         process = subprocess.Popen(
-            line,
+            self._line,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=[self._part.listening],
@@ -233,9 +249,9 @@ class Supervisor:
             if worker.process is not None and worker.process.stdout is not None
         }
         begin = monotonic()
-        ready, _, _ = select.select(list(outputs), [], [], _STEP)
+        ready, _, _ = select.select(list(outputs), [], [], self._pace.step)
         # if the supervisor, too, was stopped for a while, that is no silence of the workers
-        waited = min(monotonic() - begin, 2 * _STEP)
+        waited = min(monotonic() - begin, 2 * self._pace.step)
         for output, worker in outputs.items():
             if output not in ready:
                 worker.silence += waited
@@ -250,8 +266,9 @@ class Supervisor:
 
     def _require_life(self, worker: _Worker) -> None:
         """Kill a worker that hangs; that its output ends is noticed in the next step."""
-        if worker.process is not None and worker.accepts and worker.silence >= HUNG and not self._stopping:
-            monitoring.event("worker_hung", worker=worker.number, process=worker.process.pid, seconds=HUNG)
+        hung = self._pace.hung
+        if worker.process is not None and worker.accepts and worker.silence >= hung and not self._stopping:
+            monitoring.event("worker_hung", worker=worker.number, process=worker.process.pid, seconds=hung)
             worker.silence = 0.0
             worker.process.kill()
 
@@ -268,8 +285,10 @@ class Supervisor:
             raise OutputError(
                 f"Worker {worker.number} of the service could not start", "", "See its log lines above"
             )
-        worker.deaths = worker.deaths + 1 if monotonic() - worker.begin < STEADY else 1
-        pause = min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** (worker.deaths - 2)) if worker.deaths > 1 else 0.0
+        pace = self._pace
+        worker.deaths = worker.deaths + 1 if monotonic() - worker.begin < pace.steady else 1
+        doubled = pace.shortest_pause * 2 ** (worker.deaths - 2)
+        pause = min(pace.longest_pause, doubled) if worker.deaths > 1 else 0.0
         worker.due = monotonic() + pause
         monitoring.event("worker_ended", worker=worker.number, process=process.pid, status=status, pause=pause)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from neardup.io.files import shared_numbers
 from neardup.service import workers
 from neardup.service.web.limits import Limits
 from neardup.service.web.middleware import Tokens
-from neardup.service.workers import GONE, Supervisor, WorkerSettings, require_workers
+from neardup.service.workers import GONE, PACE, Pace, Supervisor, WorkerSettings, require_workers
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="several workers need a system that passes sockets on")
 LIVES = "echo $$ >> $TMPDIR/starts; printf .; exec sed d"
@@ -35,26 +34,25 @@ def ignore(*_: object) -> None:
 
 
 @pytest.fixture
-def events(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], list[dict[str, Any]]]:
+def events() -> Iterator[Callable[[str], list[dict[str, Any]]]]:
     """The fields of the events of a name that were logged."""
-    caplog.set_level(logging.INFO, workers.monitoring.LOGGER.name)
-    monkeypatch.setattr(workers.monitoring.LOGGER, "propagate", True)
-    return lambda name: [record.fields for record in caplog.records if record.message == name]  # type: ignore[attr-defined]
+    logger, records = workers.monitoring.LOGGER, list[Any]()
+    level, handler = logger.level, logging.NullHandler()
+    handler.handle = lambda record: records.append(record) or True  # type: ignore[method-assign, func-returns-value]
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield lambda name: [record.fields for record in records if record.getMessage() == name]
+    logger.removeHandler(handler)
+    logger.setLevel(level)
 
 
 def supervisor(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, count: int = 2, started: Callable[[], None] = int
+    folder: Path, script: str, count: int = 2, started: Callable[[], None] = int, pace: Pace = PACE
 ) -> Supervisor:
-    worker = folder / "worker"
-    worker.write_text(f"#!/bin/sh\n{script}\n")
-    worker.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(worker))
     with open(os.devnull, "rb") as listening:
         descriptor = os.dup(listening.fileno())
     part = WorkerSettings(folder / "all", None, True, 1.0, Tokens(()), Limits(stop_seconds=1), descriptor, folder)
-    return Supervisor(part, count, started)
+    return Supervisor(part, count, started, ("sh", "-c", script), pace)
 
 
 @contextmanager
@@ -90,9 +88,9 @@ def starts(folder: Path) -> list[int]:
     return list(map(int, path.read_text().split())) if path.exists() else []
 
 
-def test_a_dead_worker_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: Any) -> None:
+def test_a_dead_worker_is_started_again(tmp_path: Path, events: Any) -> None:
     ready = threading.Event()
-    house = supervisor(tmp_path, monkeypatch, LIVES, started=ready.set)
+    house = supervisor(tmp_path, LIVES, started=ready.set)
 
     def act() -> None:
         assert ready.wait(20)
@@ -109,40 +107,33 @@ def test_a_dead_worker_is_started_again(tmp_path: Path, monkeypatch: pytest.Monk
     )
 
 
-def test_workers_that_die_in_a_row_are_started_after_longer_pauses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: Any
-) -> None:
-    monkeypatch.setattr(workers, "SHORTEST_PAUSE", 0.02)
-    monkeypatch.setattr(workers, "LONGEST_PAUSE", 0.05)
-    house = supervisor(tmp_path, monkeypatch, "printf .", count=1)
+def test_workers_that_die_in_a_row_are_started_after_longer_pauses(tmp_path: Path, events: Any) -> None:
+    pace = Pace(shortest_pause=0.02, longest_pause=0.05, step=0.05)
+    house = supervisor(tmp_path, "printf .", count=1, pace=pace)
     with meanwhile(lambda: until(lambda: len(events("worker_ended")) >= 5)):
         house.run()
     assert [event["pause"] for event in events("worker_ended")][:5] == [0, 0.02, 0.04, 0.05, 0.05]
 
 
-def test_a_silent_worker_is_killed_and_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: Any
-) -> None:
-    monkeypatch.setattr(workers, "HUNG", 0.1)
-    monkeypatch.setattr(workers, "_STEP", 0.05)
-    house = supervisor(tmp_path, monkeypatch, LIVES, count=1)
+def test_a_silent_worker_is_killed_and_replaced(tmp_path: Path, events: Any) -> None:
+    house = supervisor(tmp_path, LIVES, count=1, pace=Pace(hung=0.1, step=0.05))
     with meanwhile(lambda: until(lambda: len(starts(tmp_path)) >= 2)):
         house.run()
     assert events("worker_hung")[0]["process"] == starts(tmp_path)[0]
     assert events("worker_ended")[0]["status"] == -signal.SIGKILL
 
 
-def test_a_worker_that_cannot_start_ends_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_cannot_start_ends_the_service(tmp_path: Path) -> None:
     told = []
-    house = supervisor(tmp_path, monkeypatch, "exit 3", started=lambda: told.append(1))
+    house = supervisor(tmp_path, "exit 3", started=lambda: told.append(1))
     with pytest.raises(OutputError):
         house.run()
     assert not told, "the service was not announced"
 
 
-def test_it_is_announced_once_when_all_workers_accept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_announced_once_when_all_workers_accept(tmp_path: Path) -> None:
     told: list[int] = []
-    house = supervisor(tmp_path, monkeypatch, LIVES, 3, lambda: told.append(len(starts(tmp_path))))
+    house = supervisor(tmp_path, LIVES, 3, lambda: told.append(len(starts(tmp_path))))
     with meanwhile(lambda: until(lambda: bool(told))):
         house.run()
     assert told == [3]
