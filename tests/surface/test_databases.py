@@ -14,6 +14,7 @@ import pytest
 import neardup as nd
 from support import postgres_server
 from support.command_line import Run
+from support.messages import has_parts
 
 BASE = "the quick brown fox jumps over the lazy dog and runs far away from the old grey house"
 ROWS = [(f"d{n}", f"{BASE} number {n % 7} of them", n) for n in range(60)]
@@ -101,3 +102,36 @@ def test_a_database_needs_a_query_and_a_query_a_database(database: str, run: Run
     assert run("dedup", database, *words, "--resume").status == 2
     against = run("dedup", database, "--against", tmp_path / "a.jsonl", "--against-text", "text", *words)
     assert against.status == 0, against.err
+
+
+def test_a_column_of_sqlite_with_several_types_is_named_with_a_query(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("adbc_driver_sqlite", reason="neardup[sql] is not installed")
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute("CREATE TABLE letters (id, body)")
+        rows = [(number, f"{BASE} {number}") for number in range(5000)]
+        connection.executemany("INSERT INTO letters VALUES (?, ?)", [*rows, ("last", BASE)])
+    connection.close()
+    said = run("dedup", tmp_path / "a.db", "--query", "SELECT id, body FROM letters", "--dry-run")
+    assert said.status == 2
+    assert has_parts(said.err, 'the column "id"', "first whole numbers, and further down text")
+    cast = said.err.partition("SELECT ")[2].partition(", …")[0]
+    done = run("dedup", tmp_path / "a.db", "--query", f"SELECT {cast}, body FROM letters", "--dry-run", "--quiet")
+    assert (done.status, done.out.startswith("5,001 documents")) == (0, True), done.err
+
+
+def test_types_of_duckdb_that_become_others_are_noted(run: Run, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect(tmp_path / "a.duckdb")
+    columns = "uuid() AS u, '101'::BIT AS b, 1::HUGEINT AS h, '10:00:00+01'::TIMETZ AS z, '[1]'::JSON AS j"
+    connection.execute(f"CREATE TABLE letters AS SELECT '{BASE}' AS body, 1 AS n, {columns}")
+    connection.close()
+    said = run("dedup", tmp_path / "a.duckdb", "--query", "FROM letters", "--text", "body", "-o", tmp_path / "out")
+    notes = [line for line in said.out.splitlines() if "has the type" in line]
+    assert [line.split('"')[1] for line in notes] == ["u", "b", "h", "z", "j"]
+    kept = pq.read_schema(tmp_path / "out" / "kept.parquet")
+    assert [str(kept.field(name).type) for name in "ubhz"] == [
+        "string",
+        "binary",
+        "decimal128(38, 0)",
+        "time64[us]",
+    ]

@@ -1,6 +1,7 @@
 """The rows that a query of a database returns: PostgreSQL and SQLite by ADBC, DuckDB by its own package."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib import import_module
@@ -18,6 +19,16 @@ from neardup.io.readers.base import CHUNK_BYTES
 from neardup.io.readers.discovery import database_of
 
 _BATCH_ROWS = 8192
+_AS_ARROW = {
+    "UUID": "text",
+    "JSON": "text",
+    "BIT": "bytes",
+    "HUGEINT": "decimal numbers",
+    "UHUGEINT": "decimal numbers",
+    "TIME WITH TIME ZONE": "times without their zone",
+}
+"""Types of DuckDB that Arrow does not have, and those that its values get."""
+_MIXED = re.compile(r"column (?P<column>\d+): expected (?P<first>\w+) but got (?P<then>\w+)")
 _ALLOWED = "One query that returns rows with a text, such as SELECT id, body FROM letters ORDER BY id"
 
 
@@ -47,13 +58,40 @@ def from_query(
             "Give --query 'SELECT …'; a collection is read by neardup collection search and export",
         )
     with _in_words(name, shown), _OPENED[kind](name) as run:
-        reader = run(query)
+        reader, notes = run(query)
         schema = pa.schema([_plain(field) for field in reader.schema])
-        batches = (pa.Table.from_batches([batch]) for batch in reader)
+        batches = (pa.Table.from_batches([batch]) for batch in _of_one_type(reader, shown))
         tables = (pa.table([_storage(column) for column in table.columns], schema=schema) for table in batches)
         documents = spooled_tables(tables, schema, as_reader, chunk_bytes)
     documents.names = (shown,)
+    documents.findings.notes += notes
     return documents
+
+
+def _of_one_type(reader: pa.RecordBatchReader, shown: str) -> Iterator[pa.RecordBatch]:
+    """Yield the batches. Raises InputError that names the column in which SQLite has values of several types.
+
+    The driver takes the type of a column without one from its first rows.
+    """
+    try:
+        yield from reader
+    except Exception as error:  # of the driver, which has the number of the column alone
+        found = _MIXED.search(str(error))
+        if found is None:
+            raise
+        name = printable(reader.schema.names[int(found["column"])])
+        raise InputError(
+            f'{shown}: the column "{name}" has values of several types: first {_said(found["first"])}, '
+            f"and further down {_said(found['then'])}",
+            "Columns of one type",
+            f'Cast it in the query: SELECT CAST("{name}" AS TEXT) AS "{name}", … FROM …',
+        ) from None
+
+
+def _said(type_: str) -> str:
+    """The type of a driver in plain words."""
+    kinds = {"INT": "whole numbers", "DOUBLE": "numbers", "FLOAT": "numbers", "STRING": "text", "BINARY": "bytes"}
+    return next((words for kind, words in kinds.items() if type_.startswith(kind)), type_)
 
 
 @contextmanager
@@ -63,7 +101,7 @@ def _adbc(driver: str, uri: str, **options: str) -> Iterator[Callable[[str], Any
 
         def run(query: str) -> Any:
             cursor.execute(query)
-            return cursor.fetch_record_batch()
+            return cursor.fetch_record_batch(), ()
 
         yield run
 
@@ -86,7 +124,13 @@ def _duckdb(name: str) -> Iterator[Callable[[str], Any]]:
         if relation is None:
             raise ValueError("the query returns no rows")
         reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its name before 1.5
-        return reader(_BATCH_ROWS)
+        types = zip(relation.columns, map(str, relation.types), strict=True)
+        notes = [
+            f'the column "{printable(name)}" has the type {kind}: read and written as {_AS_ARROW[kind]}'
+            for name, kind in types
+            if kind in _AS_ARROW
+        ]
+        return reader(_BATCH_ROWS), notes
 
     with closing(duckdb.connect(Path(name).expanduser(), read_only=True)) as connection:
         yield run
