@@ -86,6 +86,11 @@ def of_letters(folder: Path) -> None:
     )
 
 
+def of_night(folder: Path) -> None:
+    for number in range(2):
+        jsonl(folder / "shards" / f"{number}.jsonl", sample()[number::2])
+
+
 def of_shards(folder: Path) -> None:
     jsonl(folder / "parts" / "00.jsonl", sample()[::2])
     jsonl(folder / "parts" / "01.jsonl", sample()[1::2])
@@ -180,6 +185,7 @@ def of_splits(folder: Path) -> None:
 
 OWN: dict[str, Callable[[Path], None]] = {
     "README.md": of_readme,
+    "at-night.md": of_night,
     "collection.md": of_collections,
     "comparison.md": of_readme,
     "formats.md": of_formats,

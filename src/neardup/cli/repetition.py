@@ -85,7 +85,7 @@ def passages(options: PassagesOptions) -> int:
                 few = display.counted(cut.short, "document")
                 typer.echo(f"{few} with fewer than {options.min_tokens} tokens left: short.parquet has them")
         first, *rest = lines_of(result.shown)
-        for line in (first,) if options.quiet else (*map(display.printable, result.notes), first, *rest):
+        for line in (first,) if options.quiet else (first, *map(display.printable, result.notes), *rest):
             typer.echo(line)
         written = "nothing (dry run)" if options.dry_run or options.out is None else typed(options.out)
         typer.echo(f"written: {display.printable(written)}")

@@ -19,6 +19,10 @@ PICTURED = 8
 """The most files with pictures of their own: those with most repeated tokens."""
 SHOWN = 25
 """The passages in most documents that a page shows."""
+_LOOKED_AT = 10
+"""Passages that are looked at for each one that is listed."""
+_KNOWN_BY = 60
+"""Characters at the beginning of a passage by which it is found in another."""
 _WIDTH, _HEIGHT, _MARGIN = 560, 190, 12
 
 
@@ -49,13 +53,22 @@ class PassagesAccount:
         """The files, those with most repeated tokens first."""
         return sorted(self.account["sources"], key=lambda row: (-row["repeated"], row["source"]))
 
-    def top(self, most: int) -> list[dict[str, Any]]:
-        """The passages in most documents, longer ones first."""
+    def top(self, most: int) -> tuple[list[dict[str, Any]], int]:
+        """The passages in most documents, longer ones first, and how many were left out between them.
+
+        Left out are those that share text with one before them, such as a footer with the line above it.
+        """
         order = [("documents", "descending"), ("tokens", "descending"), ("passage", "ascending")]
         numbers = self.passages.select([name for name, _ in order])
-        chosen = pc.select_k_unstable(numbers, most, order).to_pylist()
-        # a row at a time: taking from a table would copy the samples of all passages
-        return [row for place in chosen for row in self.passages.slice(place, 1).to_pylist()]
+        rows, skipped = list[dict[str, Any]](), 0
+        for place in pc.select_k_unstable(numbers, most * _LOOKED_AT, order).to_pylist():
+            # a row at a time: taking from a table would copy the samples of all passages
+            [row] = self.passages.slice(place, 1).to_pylist()
+            if any(_share_text(row["sample"], one["sample"]) for one in rows):
+                skipped += 1
+            elif len(rows) < most:
+                rows.append(row)
+        return rows, skipped
 
 
 def lines_of(shown: PassagesAccount, most: int = 5) -> Iterator[str]:
@@ -63,7 +76,9 @@ def lines_of(shown: PassagesAccount, most: int = 5) -> Iterator[str]:
     counts, rules = shown.counts, shown.account["rules"]
     passages, places = counted(counts["passages"], f"repeated {shown.unit}"), counted(counts["places"], "place")
     yield f"{passages} of at least {rules['length']} tokens, in {places}"
-    yield f"{shown.share} of {counted(counts['tokens'], 'token')} are in them"
+    sources = shown.sources()
+    files = f", in {number(sum(row['repeated'] > 0 for row in sources))} of {counted(len(sources), 'file')}"
+    yield f"{shown.share} of {counted(counts['tokens'], 'token')} are in them" + files * (len(sources) > 1)
     if 2 * rules["graphemes"] > counts["tokens"]:
         words = round(rules["length"] / rules["graphemes_of_word"])
         yield (
@@ -72,15 +87,22 @@ def lines_of(shown: PassagesAccount, most: int = 5) -> Iterator[str]:
         )
     if not rules["nested"]:
         yield "passages that lie within longer ones everywhere are not listed: they have too many places"
-    sources = shown.sources()
     for row in sources[:most] if len(sources) > 1 else []:
         share = percent(row["repeated"], row["tokens"] or 1)
         yield f"{printable(row['source'])}: {share} of {counted(row['tokens'], 'token')}"
     if len(sources) > most:
         yield f"and {counted(len(sources) - most, 'more file')}: run.json has them all"
-    for row in shown.top(most):
+    rows, skipped = shown.top(most)
+    for row in rows:
         yield f"  {counted(row['tokens'], 'token')}, {_places(row)}, first in {printable(row['id'])}"
         yield f"    {printable(excerpt(row['sample']))}"
+    if skipped:
+        yield f"{counted(skipped, 'passage')} with text of these left out here: passages.parquet has them"
+
+
+def _share_text(sample: str, other: str) -> bool:
+    """Whether the beginning of one passage is in the sample of the other."""
+    return sample[:_KNOWN_BY] in other or other[:_KNOWN_BY] in sample
 
 
 def _places(row: Mapping[str, Any]) -> str:
@@ -184,7 +206,7 @@ def _sections(shown: PassagesAccount, inline: bool) -> Iterator[str]:
             printable(row["id"]),
             excerpt(row["sample"], 300),
         )
-        for row in shown.top(SHOWN)
+        for row in shown.top(SHOWN)[0]
     ]
     head = ("documents", "times", "tokens", "first in", "text")
     yield table(head, [[printable(cell) for cell in row] for row in most], frozenset((0, 1, 2)), inline=inline)

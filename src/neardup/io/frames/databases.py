@@ -76,13 +76,13 @@ def _of_one_type(reader: pa.RecordBatchReader, shown: str) -> Iterator[pa.Record
     try:
         yield from reader
     except Exception as error:  # of the driver, which has the number of the column alone
-        found = _MIXED.search(str(error))
-        if found is None:
+        match = _MIXED.search(str(error))
+        if match is None:
             raise
-        name = printable(reader.schema.names[int(found["column"])])
+        name = printable(reader.schema.names[int(match["column"])])
         raise InputError(
-            f'{shown}: the column "{name}" has values of several types: first {_said(found["first"])}, '
-            f"and further down {_said(found['then'])}",
+            f'{shown}: the column "{name}" has values of several types: first {_said(match["first"])}, '
+            f"and further down {_said(match['then'])}",
             "Columns of one type",
             f'Cast it in the query: SELECT CAST("{name}" AS TEXT) AS "{name}", … FROM …',
         ) from None
