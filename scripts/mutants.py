@@ -46,6 +46,18 @@ COMPARED = {
     ast.IsNot: ("is not", "is"),
 }  # fmt: skip
 """Comparisons, and those that replace them."""
+SURFACE = {
+    "corpus": ("passages", "decontaminate", "plan_sample"),
+    "comparison": ("compare", "explain"),
+    "deduplication": ("related", "kinds_option", "shards_command", "stored", "resume", "audit", "copies"),
+    "collection": ("collection", "arrival", "search_command"),
+    "service": ("serve", "collection_writers"),
+    "review": ("review", "report"),
+    "verifier": ("verify",),
+    "io": ("inputs", "formats", "kept_files", "written"),
+    "cli": ("cli", "messages", "options", "progress"),
+}
+"""Words in the names of the files of tests/surface that start the program, for what they cannot import."""
 QUICK, REST, OTHERS = 15.0, 40.0, 60.0
 """Seconds of processor time of the tests of one fault: quick ones of the short run, its rest, and all others."""
 LIMIT = 300
@@ -211,6 +223,9 @@ def tests_of(file: str, line: int, tests: Map | None) -> Tests:
     """Return the tests that may see a fault."""
     chosen = choice()
     by_import = sorted(name for name in importers({module_of(file)}) if "/house/" not in name)
+    surface = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / "surface").glob("test_*.py")]
+    of_wing = sorted(name for name in surface if any(word in name for word in SURFACE.get(wing_of(file), ())))
+    by_import += [name for name in of_wing if name not in by_import]
     covering = tests.covering_lines(file, {line}) if tests is not None else None
     if tests is None or not covering:
         by_import = by_import or sorted(importers({module_of(file).rpartition(".")[0]}))[:20]
