@@ -1,8 +1,10 @@
 """Shared by the tests of the command line: documents, and the result of a command."""
 
+import io
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,18 @@ def exit_status(*arguments: object) -> int:
         with pytest.raises(SystemExit) as stopped:
             main()
     return int(stopped.value.code or 0)
+
+
+def result_in(folder: Path, *arguments: object, status: int = 0) -> Result:
+    """Run a command in this process and in a folder; its exit status must be the given one."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
+        ended = exit_status(*arguments)
+    for stream in (out, err):
+        stream.seek(0)
+    result = Result(ended, out.read(), err.read())
+    assert ended == status, result.err
+    return result
 
 
 Run = Callable[..., Result]

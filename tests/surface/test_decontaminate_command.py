@@ -1,4 +1,4 @@
-"""``neardup decontaminate`` as a process: outputs, messages and refusals."""
+"""``neardup decontaminate``: outputs, messages and refusals."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from support.command_line import Result, result_in
+
 DRAW = random.Random(8)
 WORDS = [f"word{number}" for number in range(4000)]
 ITEMS = [" ".join(DRAW.choices(WORDS, k=30)) for _ in range(5)]
@@ -21,11 +23,8 @@ TRAIN[4] += " " + ITEMS[2]
 TRAIN[11] = f"<b>{ITEMS[0]}</b>"
 
 
-def run(command: str, folder: Path, *given: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    typed = [sys.executable, "-m", "neardup", command, *given]
-    done = subprocess.run(typed, cwd=folder, capture_output=True, text=True, timeout=120)
-    assert done.returncode == status, done.stderr
-    return done
+def run(command: str, folder: Path, *given: str, status: int = 0) -> Result:
+    return result_in(folder, *command.split(), *given, status=status)
 
 
 @pytest.fixture
@@ -40,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 def test_documents_with_items_go_and_the_others_keep_all_their_columns(folder: Path) -> None:
     printed = run(
         "decontaminate", folder, "train.parquet", "--against", "test.jsonl", "--fields", "question", "-o", "out"
-    ).stdout
+    ).out
     assert "2 of 5 items" in printed
     kept = pq.read_table(folder / "out" / "kept.parquet")
     before = pq.read_table(folder / "train.parquet")
@@ -86,12 +85,12 @@ def test_a_dry_run_writes_nothing_and_prints_its_account(folder: Path) -> None:
         "--dry-run",
         "--json",
     )
-    assert json.loads(done.stdout)["counts"]["matches"] == 2
+    assert json.loads(done.out)["counts"]["matches"] == 2
     assert sorted(folder.iterdir()) == before
 
 
 def test_what_is_missing_or_wrong_is_named(folder: Path) -> None:
-    assert "--against" in run("decontaminate", folder, "train.parquet", "-o", "out", status=2).stderr
+    assert "--against" in run("decontaminate", folder, "train.parquet", "-o", "out", status=2).err
     wrong = run(
         "decontaminate",
         folder,
@@ -104,10 +103,10 @@ def test_what_is_missing_or_wrong_is_named(folder: Path) -> None:
         "out",
         status=2,
     )
-    assert '"answer"' in wrong.stderr
-    assert "Choose one with --fields" in wrong.stderr
+    assert '"answer"' in wrong.err
+    assert "Choose one with --fields" in wrong.err
     given = ("train.parquet", "--against", "test.jsonl", "--fields", "question", "--against-id", "nosuch")
-    assert "--against-id" in run("decontaminate", folder, *given, "--dry-run", status=2).stderr
+    assert "--against-id" in run("decontaminate", folder, *given, "--dry-run", status=2).err
     assert not (folder / "out").exists()
     (folder / "train.jsonl").write_text('{"text": "a b c d e"}\nbroken\n')
     done = run(
@@ -122,14 +121,14 @@ def test_what_is_missing_or_wrong_is_named(folder: Path) -> None:
         "some",
         status=1,
     )
-    assert "1 row" in done.stderr
+    assert "1 row" in done.err
     assert len((folder / "some" / "problems.jsonl").read_text().splitlines()) == 1
 
 
 BASE = ("decontaminate", "train.parquet", "--against", "test.jsonl", "--fields", "question")
 
 
-def decontaminated(folder: Path, *given: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+def decontaminated(folder: Path, *given: str, status: int = 0) -> Result:
     return run(BASE[0], folder, *BASE[1:], *given, status=status)
 
 
@@ -156,8 +155,8 @@ def test_parts_are_written_with_the_scans_of_all(folder: Path) -> None:
     kept = pq.read_table(folder / "out1" / "kept.parquet")
     assert kept["key"].to_pylist() == [f"t{k}" for k in range(10, 20) if k != 11]
     assert json.loads((folder / "out1" / "run.json").read_text())["counts"]["documents"] == len(TRAIN)
-    assert "train.parquet" in decontaminated(folder, *scans, "-o", "out", status=2).stderr
-    assert "share" in decontaminated(folder, *scans, "--threshold", "0.5", "-o", "out", status=2).stderr
+    assert "train.parquet" in decontaminated(folder, *scans, "-o", "out", status=2).err
+    assert "share" in decontaminated(folder, *scans, "--threshold", "0.5", "-o", "out", status=2).err
 
 
 def test_a_resumed_run_leaves_no_journal_and_rows_go_to_a_stream(folder: Path) -> None:
@@ -166,7 +165,7 @@ def test_a_resumed_run_leaves_no_journal_and_rows_go_to_a_stream(folder: Path) -
     assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
     first, other = (pq.read_table(folder / name / "matches.parquet") for name in ("out", "again"))
     assert first.equals(other)
-    lines = decontaminated(folder, "-o", "-").stdout.splitlines()
+    lines = decontaminated(folder, "-o", "-").out.splitlines()
     assert [json.loads(line)["key"] for line in lines] == [f"t{k}" for k in range(20) if k not in (4, 11)]
 
 
@@ -202,14 +201,14 @@ def test_items_of_one_id_in_two_test_sets_are_named_with_their_set(folder: Path)
     printed = run(
         "decontaminate", folder, "train.parquet", "--against", "one.jsonl", "--against", "other.jsonl", "--dry-run"
     )
-    lines = [line for line in printed.stdout.splitlines() if "contains" in line and "q of" in line]
+    lines = [line for line in printed.out.splitlines() if "contains" in line and "q of" in line]
     assert len(set(lines)) == 2
 
 
 def test_outputs_that_exclude_each_other_are_refused(folder: Path) -> None:
-    assert "--cut" in decontaminated(folder, "-o", "out", "--cut", "--tag", status=2).stderr
-    assert "--marker" in decontaminated(folder, "-o", "out", "--marker", "x", status=2).stderr
-    assert "no scan" in decontaminated(folder, "-o", "out", "--scanned", "nowhere", status=2).stderr
+    assert "--cut" in decontaminated(folder, "-o", "out", "--cut", "--tag", status=2).err
+    assert "--marker" in decontaminated(folder, "-o", "out", "--marker", "x", status=2).err
+    assert "no scan" in decontaminated(folder, "-o", "out", "--scanned", "nowhere", status=2).err
     assert not (folder / "out").exists()
 
 

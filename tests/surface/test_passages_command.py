@@ -1,4 +1,4 @@
-"""``neardup passages`` as a process: outputs, messages and refusals."""
+"""``neardup passages``: outputs, messages and refusals."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.corpus.repetition.cuts import put_back
+from support.command_line import Result, result_in
 
 DRAW = random.Random(4)
 WORDS = [f"word{number}" for number in range(4000)]
@@ -23,11 +24,8 @@ for number in WITH_FOOTER:
     TEXTS[number] = f"№ {TEXTS[number]}\n{FOOTER}.\n{TEXTS[number][::-1]}"
 
 
-def run(command: str, folder: Path, *given: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    typed = [sys.executable, "-m", "neardup", *command.split(), *given]
-    done = subprocess.run(typed, cwd=folder, capture_output=True, text=True, timeout=300)
-    assert done.returncode == status, done.stderr
-    return done
+def run(command: str, folder: Path, *given: str, status: int = 0) -> Result:
+    return result_in(folder, *command.split(), *given, status=status)
 
 
 @pytest.fixture
@@ -38,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_each_place_is_named_by_document_tokens_and_bytes(folder: Path) -> None:
-    printed = run("passages", folder, "posts.parquet", "--id", "key", "-o", "out").stdout
+    printed = run("passages", folder, "posts.parquet", "--id", "key", "-o", "out").out
     assert "62 tokens, 4 times in 4 documents, first in d2" in printed
     passages = pq.read_table(folder / "out" / "passages.parquet").to_pylist()
     assert [(row["tokens"], row["times"], row["documents"], row["id"]) for row in passages] == [(62, 4, 4, "d2")]
@@ -55,7 +53,7 @@ def test_each_place_is_named_by_document_tokens_and_bytes(folder: Path) -> None:
 def test_documents_whose_guessed_ids_repeat_are_named_by_row(folder: Path) -> None:
     table = pa.table({"url": ["http://a"] * len(TEXTS), "text": TEXTS})
     pq.write_table(table, folder / "crawl.parquet")
-    printed = run("passages", folder, "crawl.parquet", "-o", "out").stdout
+    printed = run("passages", folder, "crawl.parquet", "-o", "out").out
     assert "more than once" in printed
     assert "first in crawl.parquet#2" in printed
     places = pq.read_table(folder / "out" / "places.parquet").to_pylist()
@@ -86,22 +84,18 @@ def test_scans_of_parts_give_the_bytes_of_one_run(folder: Path, parts: list[str]
     counts = [json.loads((folder / name / "run.json").read_text())["counts"] for name in ("one", "scanned")]
     assert counts[0] == counts[1]
     assert counts[0]["passages"] == 1
-    again = json.loads(
-        run("passages", folder, parts[0], "--id", "key", "-o", "scans/0", "--scan", "--json").stdout
-    )
+    again = json.loads(run("passages", folder, parts[0], "--id", "key", "-o", "scans/0", "--scan", "--json").out)
     assert again["documents"] == 6
 
 
 def test_scans_of_other_files_are_refused(folder: Path, parts: list[str]) -> None:
     def refused(*given: str) -> str:
-        return run("passages", folder, *given, "--id", "key", "--dry-run", status=2).stderr
+        return run("passages", folder, *given, "--id", "key", "--dry-run", status=2).err
 
     both = ["--scanned", "scans/0", "--scanned", "scans/1"]
     assert "other files" in refused(*parts[::-1], *both)
     assert "other files" in refused(*parts, "--scanned", "scans/0")
-    assert (
-        "another column" in run("passages", folder, *parts, "--id", "stars", "--dry-run", *both, status=2).stderr
-    )
+    assert "another column" in run("passages", folder, *parts, "--id", "stars", "--dry-run", *both, status=2).err
     assert "no finished parts" in refused(*parts, "--scanned", "nothing")
     assert "--resume" in refused(*parts, *both, "--resume")
     (folder / "other.key").write_text("ab" * 32)
@@ -111,44 +105,44 @@ def test_scans_of_other_files_are_refused(folder: Path, parts: list[str]) -> Non
     log.write_bytes(log.read_bytes()[:-10])
     assert "not finished" in refused(*parts, *both)
     for wrong in (["--scan", "--length", "60", "-o", "x"], ["--scan"], ["--key", "other.key", "-o", "x"]):
-        assert run("passages", folder, parts[0], *wrong, status=2).stderr.startswith("error: ")
+        assert run("passages", folder, parts[0], *wrong, status=2).err.startswith("error: ")
 
 
 def test_the_passages_of_a_document_of_a_collection(folder: Path) -> None:
     run("collection add", folder, "posts.neardup", "posts.parquet", "--id", "key")
-    quoted = json.loads(run("passages", folder, "posts.neardup", "--of", "d5", "--json").stdout)
+    quoted = json.loads(run("passages", folder, "posts.neardup", "--of", "d5", "--json").out)
     assert [(one["id"], one["tokens"]) for one in quoted["passages"]] == [("d19", 62), ("d2", 62), ("d6", 62)]
-    printed = run("passages", folder, "posts.neardup", "--of", "d5", "--length", "62").stdout
+    printed = run("passages", folder, "posts.neardup", "--of", "d5", "--length", "62").out
     assert "62 tokens in d19" in printed
     assert "3 compared" in printed
     for given in (["--of", "nothing"], ["--of", "d5", "--cut"], ["posts.parquet", "--of", "d5"]):
-        assert run("passages", folder, "posts.neardup", *given, status=2).stderr.startswith("error: ")
-    assert "no collection" in run("passages", folder, "none.neardup", "--of", "d5", status=2).stderr
+        assert run("passages", folder, "posts.neardup", *given, status=2).err.startswith("error: ")
+    assert "no collection" in run("passages", folder, "none.neardup", "--of", "d5", status=2).err
 
 
 def test_shorter_passages_are_found_on_request(folder: Path) -> None:
-    counts = json.loads(run("passages", folder, "posts.parquet", "--length", "63", "--dry-run", "--json").stdout)[
+    counts = json.loads(run("passages", folder, "posts.parquet", "--length", "63", "--dry-run", "--json").out)[
         "counts"
     ]
     assert (counts["passages"], counts["repeated_tokens"]) == (0, 0)
-    counts = json.loads(run("passages", folder, "posts.parquet", "--length", "62", "--dry-run", "--json").stdout)[
+    counts = json.loads(run("passages", folder, "posts.parquet", "--length", "62", "--dry-run", "--json").out)[
         "counts"
     ]
     assert (counts["passages"], counts["places"]) == (1, 4)
 
 
 def test_mistakes_are_named(folder: Path) -> None:
-    assert "length is 1" in run("passages", folder, "posts.parquet", "--length", "1", "--dry-run", status=2).stderr
-    assert "-o" in run("passages", folder, "posts.parquet", status=2).stderr
+    assert "length is 1" in run("passages", folder, "posts.parquet", "--length", "1", "--dry-run", status=2).err
+    assert "-o" in run("passages", folder, "posts.parquet", status=2).err
     (folder / "letters").mkdir()
     (folder / "letters" / "a.txt").write_text("dear all")
-    refused = run("passages", folder, "letters", "--scan", "-o", "scan", status=2).stderr
+    refused = run("passages", folder, "letters", "--scan", "-o", "scan", status=2).err
     assert "one document a file" in refused
     assert "--scan" in refused
     assert not (folder / "scan").exists()
     (folder / "broken.jsonl").write_text('{"text": "one"}\n{"text": 5}\nno json\n\n')
     done = run("passages", folder, "broken.jsonl", "-o", "out", status=1)
-    assert "2 rows" in done.stderr
+    assert "2 rows" in done.err
     assert (folder / "out" / "problems.jsonl").read_text().count("\n") == 2
 
 
@@ -157,7 +151,7 @@ def test_hostile_texts_are_read_and_shown_escaped(folder: Path) -> None:
     texts = ["", " \n ", spell, "x " * 5000, f"<b>{spell}</b>", "\u202e" + spell, "no"]
     (folder / "hostile.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     done = run("passages", folder, "hostile.jsonl", "-o", "out", "--length", "20")
-    assert not {"\x1b", "\x07", "\u202e"} & set(done.stdout)
+    assert not {"\x1b", "\x07", "\u202e"} & set(done.out)
     for place in pq.read_table(folder / "out" / "places.parquet").to_pylist():
         text = texts[place["row"]].encode()
         assert len(text[place["begin"] : place["end"]].decode().split()) == place["tokens"]
@@ -195,7 +189,7 @@ def test_a_passage_stays_once_and_texts_can_be_put_back(folder: Path, keep: str,
 def test_documents_that_cuts_leave_few_tokens_are_set_aside(folder: Path, least: int, aside: list[str]) -> None:
     """The cut documents have 81 tokens left; those that are short without a cut stay."""
     given = ("--cut", "--min-tokens", str(least), "-o", "out")
-    printed = run("passages", folder, "posts.parquet", "--id", "key", *given).stdout
+    printed = run("passages", folder, "posts.parquet", "--id", "key", *given).out
     short, kept = (pq.read_table(folder / "out" / f"{name}.parquet") for name in ("short", "kept"))
     assert short["id"].to_pylist() == aside
     assert kept["key"].to_pylist() == [f"d{k}" for k in range(len(TEXTS)) if f"d{k}" not in aside]
@@ -245,7 +239,7 @@ def test_boilerplate_is_text_to_ignore(folder: Path) -> None:
     counts = []
     for more in ((), ("--ignore", "out/boilerplate.jsonl")):
         given = ("mails.jsonl", "--threshold", ".5", "--dry-run", "--json", *more)
-        counts.append(json.loads(run("dedup", folder, *given).stdout)["counts"]["removed"])
+        counts.append(json.loads(run("dedup", folder, *given).out)["counts"]["removed"])
     assert counts == [11, 0]
 
 
@@ -257,8 +251,8 @@ def test_a_killed_search_goes_on(folder: Path) -> None:
     assert stopped.returncode == 9
     assert (folder / ".out.resume").is_dir()
     refused = run("passages", folder, "posts.parquet", "-o", "out", "--resume", "--length", "60", status=2)
-    assert "length 60" in refused.stderr
-    assert "going on with 2 finished parts" in run(*given).stderr
+    assert "length 60" in refused.err
+    assert "going on with 2 finished parts" in run(*given).err
     assert not (folder / ".out.resume").exists()
     run("passages", folder, "posts.parquet", "-o", "other")
     for name in ("passages.parquet", "places.parquet", "report.html"):
@@ -286,7 +280,7 @@ def test_graphemes_count_as_parts_of_words(folder: Path) -> None:
     passage = "".join(DRAW.sample(characters, 90))
     rows = ["".join(DRAW.sample(characters, 200)) + passage[: 90 - 15 * k] for k in (0, 1, 0)]
     (folder / "letters.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in rows))
-    printed = run("passages", folder, "letters.jsonl", "--dry-run").stdout
+    printed = run("passages", folder, "letters.jsonl", "--dry-run").out
     assert "1 repeated passage of at least 80 tokens, in 2 places" in printed
     assert "1.6 to a word: 80 are about 50 words" in printed
 
@@ -303,7 +297,7 @@ def test_the_report_has_pictures_of_all_and_of_each_file(folder: Path) -> None:
 
 
 def test_marks_cut_nothing(folder: Path) -> None:
-    printed = run("passages", folder, "posts.parquet", "-o", "out", "--annotate").stdout
+    printed = run("passages", folder, "posts.parquet", "-o", "out", "--annotate").out
     assert "marked: 186 tokens" in printed
     kept = pq.read_table(folder / "out" / "kept.parquet").to_pylist()
     assert [row["text"] for row in kept] == TEXTS
@@ -323,14 +317,14 @@ def test_marks_cut_nothing(folder: Path) -> None:
     ],
 )
 def test_cuts_that_cannot_be_made_are_refused(folder: Path, given: tuple[str, ...], part: str) -> None:
-    assert part in run("passages", folder, "posts.parquet", "-o", "out", *given, status=2).stderr
+    assert part in run("passages", folder, "posts.parquet", "-o", "out", *given, status=2).err
     assert not (folder / "out").exists()
 
 
 def test_units_and_the_repetition_within_documents_are_written(folder: Path) -> None:
     printed = run(
         "passages", folder, "posts.parquet", "--unit", "line", "-o", "out", "--within-document", "--cut"
-    ).stdout
+    ).out
     assert "1 repeated line" in printed
     assert pq.read_table(folder / "out" / "places.parquet")["row"].to_pylist() == list(WITH_FOOTER)
     documents = pq.read_table(folder / "out" / "documents.parquet")

@@ -105,7 +105,7 @@ def ranks_of(stream: CorpusTokens, documents: Documents, keep: str) -> Int64s:
         order = np.lexsort((np.arange(n), -np.diff(stream.ends, prepend=0)))
     elif policy == "max":
         values = _values(documents, column)
-        ranked = pc.rank(values, sort_keys="descending", null_placement="at_end", tiebreaker="first")
+        ranked = pc.rank(values, sort_keys="descending", tiebreaker="first")
         by_value: Int64s = ranked.to_numpy().astype(np.int64) - 1
         return by_value
     else:

@@ -229,10 +229,23 @@ class ScannedParts:
     """
 
     def __init__(self, folders: Sequence[Path], facts: Mapping[str, Any]) -> None:
-        stored = [RunJournal.stored(folder) for folder in folders]
-        self._journals, self._firsts, files = [journal for journal, _ in stored], [0], []
-        self.secret = self._journals[0].secret
-        for folder, (journal, scanned) in zip(folders, stored, strict=True):
+        self._journals, runs, self._firsts = list[RunJournal](), [], [0]
+        try:
+            for folder in folders:
+                journal, run = RunJournal.stored(folder)
+                self._journals.append(journal)
+                runs.append(run)
+            self.secret = self._journals[0].secret
+            self._require_parts(folders, runs, facts)
+        except InputError:
+            self.close()
+            raise
+
+    def _require_parts(
+        self, folders: Sequence[Path], runs: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]
+    ) -> None:
+        files = []
+        for folder, journal, scanned in zip(folders, self._journals, runs, strict=True):
             end = journal.get(_END)
             if end is None:
                 raise InputError(
