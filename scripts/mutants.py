@@ -373,8 +373,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         folder = Path(name)
         subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), name], check=True)
-        library = SOURCE / "kernels" / "library"
-        shutil.copytree(library, folder / library.relative_to(ROOT))
+        for compiled in ("src/neardup/kernels/library", "build/kernels"):
+            shutil.copytree(ROOT / compiled, folder / compiled)
         for wing, number in ((wing, number) for wing in wings for number in numbers):
             mutant = mutants[number - 1]
             if wing_of(mutant.file) != wing:

@@ -130,3 +130,25 @@ def test_share_is_compared_as_a_fraction(tmp_path: Path) -> None:
     train = [" ".join(item.split()[:20])]  # 16 of them: exactly .8
     assert found_in(tmp_path, train, [item], threshold=0.8).contaminated == 1
     assert found_in(tmp_path, train, [item], threshold=float(Fraction(80001, 100000))).contaminated == 0
+
+
+@pytest.mark.parametrize(("run", "evidence"), [(20, ["run"]), (21, [])])
+def test_common_text_with_few_other_words_needs_a_long_run(tmp_path: Path, run: int, evidence: list[str]) -> None:
+    """All but the last two words are common; the copy has the twenty-first word changed."""
+    phrase = prose(38)
+    item = f"{phrase} {prose(2)}".split()
+    train = [f"{prose(10)} {phrase} {prose(10)}" for _ in range(12)]
+    copied = " ".join([*item[:20], "other", *item[21:]])
+    found = found_in(tmp_path, [*train, copied], [" ".join(item)], run=run)
+    assert found.matches["evidence"].to_pylist() == evidence
+
+
+def test_the_strongest_match_of_each_item_is_shown(tmp_path: Path) -> None:
+    items = [prose(30) for _ in range(24)]
+    halves = [f"{prose(9)} {item.rsplit(' ', 3 + k % 2)[0]} {prose(9)}" for k, item in enumerate(items)]
+    found = found_in(tmp_path, [*halves, *(f"{prose(9)} {item}" for item in items[:5])], items)
+    shown = [(one.item, one.match["share"], one.match["run"]) for one in found.strongest]
+    assert {item for item, *_ in shown[:5]} == set(items[:5])
+    assert len({item for item, *_ in shown}) == len(shown) == 20
+    assert [strength for _, *strength in shown] == sorted((strength for _, *strength in shown), reverse=True)
+    assert {run for *_, run in shown[5:14]} == {27}, "the shorter copies come last"
