@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from neardup.io.files import make_numbers, shared_numbers
+from neardup.service.web.limits import READING_SECONDS
 from neardup.service.web.server import listen
 from neardup.service.workers import GONE, YIELDS, EvenListener
 
@@ -88,3 +89,11 @@ def test_nobody_waits_for_a_worker_that_is_gone_or_not_ready(
             stack.enter_context(closing(one))
         assert accepted(pair[1]) == []
         assert counts.tolist() == [2, 0], "it accepts now"
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="this system has no such limit")
+def test_connections_whose_clients_read_nothing_end() -> None:
+    with closing(listen("127.0.0.1", 0)) as listening:
+        limit = listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        assert limit == 1000 * READING_SECONDS
+        assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)
