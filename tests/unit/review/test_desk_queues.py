@@ -84,7 +84,11 @@ def test_the_outside_queue_holds_pairs_of_different_groups(desk: Desk) -> None:
     assert crossing
     lines = whole(desk, "outside", 1)
     assert {frozenset((line.a_id, line.b_id)) for line in lines} == crossing
-    assert "in the group" in lines[0].why
+    for line in lines:
+        places = [
+            f"in the group of {group[id]}" if id in group else "in no group" for id in (line.a_id, line.b_id)
+        ]
+        assert line.why == " and ".join(places)
 
 
 def test_the_queue_of_tags_compares_members_with_their_representative(desk: Desk) -> None:
