@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from support.command_line import Result, result_in
 from support.messages import has_parts
 
 HOSTILE = "=cmd|\x1b[31m<b>"
@@ -24,11 +23,8 @@ TEXTS = {
 }
 
 
-def run(command: str, folder: Path, *given: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    typed = [sys.executable, "-m", "neardup", command, *given]
-    done = subprocess.run(typed, cwd=folder, capture_output=True, text=True, timeout=120)
-    assert done.returncode == status, done.stderr
-    return done
+def run(command: str, folder: Path, *given: str, status: int = 0) -> Result:
+    return result_in(folder, *command.split(), *given, status=status)
 
 
 @pytest.fixture
@@ -41,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_pairs_are_printed_with_their_counts_and_no_name_reaches_the_terminal(folder: Path) -> None:
-    printed = run("pairs", folder, "all.jsonl", "--top", "1").stdout
+    printed = run("pairs", folder, "all.jsonl", "--top", "1").out
     assert "\x1b" not in printed
     first, last = printed.splitlines()[-2:]
     assert has_parts(first, "a", "=cmd", " of 9 + 9")
@@ -54,7 +50,7 @@ def test_a_file_has_all_columns_and_is_not_replaced_unasked(folder: Path) -> Non
         rows = list(csv.DictReader(file))
     assert rows[0]["id_b"] == f"'{HOSTILE}"
     assert [row["copies_a"] for row in rows] == ["1", "0"]
-    refused = run("pairs", folder, "all.jsonl", "-o", "pairs.csv", status=2).stderr
+    refused = run("pairs", folder, "all.jsonl", "-o", "pairs.csv", status=2).err
     assert has_parts(refused, "pairs.csv", "--overwrite")
     run("pairs", folder, "all.jsonl", "-o", "pairs.csv", "--overwrite")
     run("pairs", folder, "all.jsonl", "-o", "pairs.parquet", "--measure", "lcs")
@@ -67,10 +63,10 @@ def test_the_nearest_old_documents_and_rows_that_cannot_be_read(folder: Path) ->
     with open(folder / "new.jsonl", "a") as file:
         file.write("{broken\n")
     done = run("pairs", folder, "new.jsonl", "--against", "old.jsonl", "--top", "1", "--json", status=1)
-    account = json.loads(done.stdout)
+    account = json.loads(done.out)
     assert [(row["id_a"], row["id_b"]) for row in account["pairs"]] == [(HOSTILE, "c"), ("a", "e")]
     assert account["problems"][0]["row"] == 3
-    assert has_parts(done.stderr, "1 row", "new.jsonl row 3")
+    assert has_parts(done.err, "1 row", "new.jsonl row 3")
 
 
 @pytest.mark.parametrize(
@@ -85,13 +81,13 @@ def test_the_nearest_old_documents_and_rows_that_cannot_be_read(folder: Path) ->
     ],
 )
 def test_mistakes_are_explained(folder: Path, given: list[str], parts: tuple[str, ...]) -> None:
-    assert has_parts(run("pairs", folder, "all.jsonl", *given, status=2).stderr, *parts)
+    assert has_parts(run("pairs", folder, "all.jsonl", *given, status=2).err, *parts)
 
 
 def test_a_memory_limit_is_followed_or_refused(folder: Path) -> None:
     words = " ".join(f"w{number}" for number in range(400_000))
     (folder / "long.txt").write_text(words)
     (folder / "other.txt").write_text(words.replace("w77 ", "x "))
-    assert has_parts(run("pairs", folder, "all.jsonl", "--memory", "1GB").stdout, "4 documents")
-    refused = run("pairs", folder, "long.txt", "other.txt", "--memory", "240MB", status=2).stderr
+    assert has_parts(run("pairs", folder, "all.jsonl", "--memory", "1GB").out, "4 documents")
+    refused = run("pairs", folder, "long.txt", "other.txt", "--memory", "240MB", status=2).err
     assert has_parts(refused, "--memory", "dedup")
