@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -266,8 +267,21 @@ def test_the_sidebar_begins_with_the_paths_of_four_readers_and_has_every_page() 
     assert sorted(listed) == sorted(pages)
 
 
+@cache
+def anchors(path: Path) -> set[str]:
+    """The names of the headings of a page in links, as the site and the pages of a repository make them."""
+    prose = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    titles = (
+        re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title) for title in re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
+    )
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere(path: Path) -> None:
+def test_links_lead_to_a_page_and_a_heading(path: Path) -> None:
     for target in re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8")):
         if "://" not in target:
-            assert (path.parent / target.partition("#")[0]).exists(), target
+            name, _, heading = target.partition("#")
+            page = path.parent / name if name else path
+            assert page.exists(), target
+            assert not heading or page.suffix != ".md" or heading in anchors(page), target
