@@ -20,7 +20,7 @@ SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
     "modules": 425,
-    "import lines": 6620,
+    "import lines": 6630,
     "modules below 100 lines": 11,
     "constants after the first function": 184,
     "modules named by a participle": 0,

@@ -243,3 +243,51 @@ def test_a_torn_end_is_cut_off_and_a_damaged_part_is_missing(tmp_path: Path) -> 
     last = RunJournal(folder, {}, b"other")
     assert [last.get(name) for name in ("one", "two", "three", "four")] == [None, table, table, None]
     last.close()
+
+
+def killed_and_finished(typed: list[str], out: Path, kills: int, draw: random.Random, seconds: float) -> None:
+    """Run a command that is killed some times after it has begun its journal, and then to its end."""
+    for _ in range(kills):
+        running = subprocess.Popen(typed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        begun(running, out)
+        time.sleep(draw.random() * seconds)
+        running.kill()
+        running.wait(60)
+        if out.exists():  # it had finished
+            return
+    done = subprocess.run(typed, capture_output=True, text=True, timeout=300)
+    assert done.returncode in (0, 1), done.stderr
+    assert not journal_of(out).exists()
+
+
+@pytest.mark.part(12)
+@pytest.mark.parametrize("moment", range(12))
+def test_parts_and_their_merge_go_on_after_kill_9(moment: int, source: Path, tmp_path: Path) -> None:
+    draw, results = random.Random(moment), list[dict[str, bytes]]()
+    key = tmp_path / "key"
+    subprocess.run([sys.executable, "-c", COMMAND, "fingerprint", "--new-key", str(key)], check=True, timeout=60)
+    for name, kills in (("calm", 0), ("killed", 1 + moment % 3)):
+        parts, merged = tmp_path / name / "parts" / "1", tmp_path / name / "merged"
+        shared = ["--key", str(key), "--method", "lsh", "--threshold", "0.7", "--threads", "2", "--resume"]
+        made = [sys.executable, "-c", COMMAND, "fingerprint", str(source), "-o", str(parts), *shared]
+        killed_and_finished(made, parts, kills, draw, 0.5)
+        joined = [sys.executable, "-c", COMMAND, "merge", str(parts), "-o", str(merged), *shared]
+        killed_and_finished(joined, merged, kills, draw, 0.5)
+        files = files_of(merged)
+        files = {path: data.replace(str(tmp_path / name).encode(), b"") for path, data in files.items()}
+        results.append({path: data for path, data in files.items() if path.endswith((".parquet", ".jsonl"))})
+    assert results[0].keys() == results[1].keys()
+    assert results[0] == results[1]
+
+
+def test_a_merge_of_other_parts_does_not_go_on(source: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        typed = ["fingerprint", str(source / "part00.jsonl"), "-o", str(tmp_path / "FP" / name)]
+        subprocess.run([sys.executable, "-c", COMMAND, *typed], check=True, capture_output=True, timeout=120)
+    columns, settings = Chosen("text", "id", (), False), Settings()
+    records = [tmp_path / "FP" / "a" / "fingerprints.json"]
+    open_journal(tmp_path / "out", "merge", settings, columns, {}, None, None, records).close()
+    records[0].write_bytes(records[0].read_bytes() + b" ")
+    with pytest.raises(InputError) as refused:
+        open_journal(tmp_path / "out", "merge", settings, columns, {}, None, None, records)
+    assert str(records[0]) in str(refused.value)

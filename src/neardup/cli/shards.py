@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as notation
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ import typer
 from neardup import display
 from neardup.cli.config import given_settings
 from neardup.cli.log import count
-from neardup.cli.messages import DONE, REJECTED
+from neardup.cli.messages import DONE, REJECTED, resumable
 from neardup.cli.option import typed
 from neardup.cli.options.on_files import FingerprintOptions, MergeOptions, PartOptions
 from neardup.cli.output import open_output, print_result, refuse_unusable_out, reports_aside, watcher
@@ -19,6 +21,9 @@ from neardup.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from neardup.deduplication.parts import Fingerprinted
+    from neardup.io.inputs import Chosen, Documents
+    from neardup.io.outputs import RunJournal
+    from neardup.settings import Settings
 
 
 def fingerprint(options: FingerprintOptions) -> int:
@@ -61,15 +66,54 @@ def _make_key(path: Path) -> int:
 
 def _fingerprinted(options: FingerprintOptions, out: Path) -> Fingerprinted:
     from neardup.deduplication.parts import save_fingerprints
+    from neardup.io.fingerprints import key_file, shared_secret
     from neardup.io.inputs import choose_columns, open_files
+    from neardup.io.outputs import discard
+    from neardup.runtime import new_secret
 
     settings = options.settings.checked()
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text, options.id)
-    with watcher() as progress:
-        return save_fingerprints(
-            documents, columns, settings, out, key=options.key, overwrite=options.overwrite, progress=progress
+    secret_file = key_file(out, options.key)
+    if options.resume and options.key is None:
+        shared_secret(secret_file, new_secret())  # the parts depend on it
+    journals = _resumed(out, "fingerprint", settings, columns, documents, [secret_file], options.resume)
+    with watcher() as progress, journals as journal:
+        saved = save_fingerprints(
+            documents,
+            columns,
+            settings,
+            out,
+            key=options.key,
+            overwrite=options.overwrite,
+            progress=progress,
+            journal=journal,
         )
+    if options.resume:
+        discard(out)
+    return saved
+
+
+@contextmanager
+def _resumed(
+    out: Path,
+    command: str,
+    settings: Settings,
+    columns: Chosen,
+    documents: Documents | None,
+    files: Sequence[Path],
+    resume: bool,
+) -> Iterator[RunJournal | None]:
+    """Open the journal of a command that may go on later; None without --resume."""
+    if not resume:
+        yield None
+        return
+    from neardup.deduplication.runs import open_journal
+
+    inputs = {"input": documents} if documents is not None else {}
+    journal = open_journal(out, command, settings, columns, inputs, None, None, files)
+    with resumable(journal):
+        yield journal
 
 
 def merge(options: MergeOptions) -> int:
@@ -77,7 +121,8 @@ def merge(options: MergeOptions) -> int:
     from neardup.deduplication.parts import merge_opened as merged
     from neardup.deduplication.parts import name_parts, open_parts, parts_to_merge, with_settings
     from neardup.deduplication.results import write_result
-    from neardup.io.outputs import OutputFolder, common_access, working_in
+    from neardup.io.fingerprints import MANIFEST
+    from neardup.io.outputs import OutputFolder, common_access, discard, working_in
 
     refuse_unusable_out(options)
     folders = [part for name in options.parts for part in parts_to_merge(Path(name))]
@@ -88,9 +133,15 @@ def merge(options: MergeOptions) -> int:
             return print_result(merged(documents, settings, progress).found, options)
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access(folders))
-            with working_in(folder.target.parent):
-                outcome = merged(documents, settings, progress)
-            result = write_result(outcome.found, folder, store_texts=options.store_texts)
+            records = [part / MANIFEST for part in folders]
+            with _resumed(
+                options.out, "merge", settings, documents.chosen, None, records, options.resume
+            ) as journal:
+                with working_in(folder.target.parent, journal):
+                    outcome = merged(documents, settings, progress)
+                result = write_result(outcome.found, folder, store_texts=options.store_texts)
+        if options.resume:
+            discard(options.out)
         if options.name_groups:
             name_parts(outcome, documents)
     return print_result(result, options)

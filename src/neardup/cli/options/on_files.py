@@ -205,7 +205,6 @@ class FingerprintOptions:
     """
 
     WITHOUT: ClassVar = {
-        "resume": "a part is the unit of resumption: make smaller parts",
         "predict": "neardup dedup --predict over the same files tells the cost of a part and of a merge",
     }
     EXAMPLES: ClassVar = (
@@ -228,6 +227,7 @@ class FingerprintOptions:
         "FILE",
         panel=EARLIER,
     )
+    resume: bool = general.RESUME.field()
     quiet: bool = general.QUIET.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
@@ -245,7 +245,6 @@ class MergeOptions:
     """
 
     WITHOUT: ClassVar = {
-        "resume": "the fingerprints are the finished work; the join is made anew",
         "predict": "neardup dedup --predict over the same files tells the cost of the merge",
     }
     EXAMPLES: ClassVar = (
@@ -268,6 +267,7 @@ class MergeOptions:
     )
     store_texts: bool = general.STORE_TEXTS.field()
     dry_run: bool = general.DRY_RUN.field()
+    resume: bool = general.RESUME.field()
     quiet: bool = general.QUIET.field()
     verbose: bool = general.VERBOSE.field()
     json: bool = general.JSON.field()

@@ -226,14 +226,18 @@ def open_journal(
     inputs: Mapping[str, Documents | None],
     against: Reference | None,
     decisions: Path | None,
+    files: Sequence[Path] = (),
 ) -> RunJournal:
     """The journal of a run that writes ``out``: a new one, or that of the same run, killed earlier.
+
+    ``files``: those that it depends on besides its inputs, such as the records of saved fingerprints.
 
     Raises InputError if that run had other ``inputs``, settings, columns or another version, and names the
     difference.
     """
     about = journal_facts(action, settings, columns, inputs, against)
     about["decisions"] = {} if decisions is None else _described(sorted(decisions.iterdir()))
+    about["file"] = _described(files)
     return RunJournal(journal_of(out), about, new_secret())
 
 

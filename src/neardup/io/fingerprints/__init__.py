@@ -7,8 +7,8 @@
 from neardup.io.fingerprints.chunk import ChunkFacts, EXTRA, ReadChunk, SKETCHES, Values
 from neardup.io.fingerprints.documents import FingerprintedDocuments
 from neardup.io.fingerprints.folder import (
-    FingerprintFolder, SavedColumn, SavedFingerprints, SavedInput, SavedSource, SortedBands, is_fingerprints,
-    manifest_of, read_fingerprints,
+    MANIFEST, FingerprintFolder, SavedColumn, SavedFingerprints, SavedInput, SavedSource, SortedBands,
+    is_fingerprints, manifest_of, read_fingerprints,
 )
 from neardup.io.fingerprints.keys import key_file, new_key_file, notes_on, read_secret, shared_secret
 from neardup.io.fingerprints.names import NAMES, names_at, read_names, write_names

@@ -34,7 +34,7 @@ from neardup.io.fingerprints import (
     shared_secret,
 )
 from neardup.io.inputs import Chosen, Documents, choose_columns, named, open_files
-from neardup.io.outputs import access_of, common_access
+from neardup.io.outputs import FinishedParts, access_of, common_access
 from neardup.io.place import shown_name, without_secrets
 from neardup.io.sources import Source, places_of, refuse_stdin
 from neardup.kernels.text import Key
@@ -275,10 +275,12 @@ def save_fingerprints(
     key: Path | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
+    journal: FinishedParts | None = None,
 ) -> Fingerprinted:
     """Fingerprint opened documents into a ``folder``, chunk by chunk.
 
     ``key`` is the key file that all parts share; by default one beside the folder, which the first part makes.
+    Chunks in the ``journal`` are not read again; it is one of the same key.
     Raises InputError, OutputError and SettingError.
     """
     if settings.relations.no_self:
@@ -291,7 +293,8 @@ def save_fingerprints(
     words = simhash_words(settings)
     slots = 0 if words else settings.sketch.slots
     parts = parts_of(documents, columns, settings.keep, settings.relations, None)
-    corpus = Corpus(parts, settings, key_of(secret), empty_alike=settings.keep.empty == "one")
+    alike = settings.keep.empty == "one"
+    corpus = Corpus(parts, settings, key_of(secret), journal=journal, empty_alike=alike)
     documents_read = rejected = 0
     with FingerprintFolder(folder, settings, (slots, words), secret, overwrite=overwrite) as target:
         target.restrict(access_of(documents))
