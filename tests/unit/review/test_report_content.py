@@ -330,3 +330,18 @@ def test_a_report_counts_the_undecided_and_has_one_row_an_action(tmp_path: Path)
     assert f"{judged - 1} more decisions" in text
     digest = nd.load(tmp_path / "out").places.tables(np.arange(1))["places"]["digest"][0].as_py().hex()
     assert digest in text
+
+
+@pytest.mark.parametrize(
+    ("given", "other"),
+    [
+        ({}, ""),
+        ({"mask": [r"\d+"]}, "mask"),
+        ({"keep": ["first"]}, "keep"),
+        ({"ignore_numbers": True}, "ignore_numbers"),
+    ],
+)
+def test_settings_that_are_not_usual_are_named(given: dict[str, object], other: str) -> None:
+    page = str(report_page(nd.find(TEXTS[:10], **given)))  # type: ignore[arg-type]
+    named = re.findall("other than usual: ([^<]*)<|all others as usual", page)
+    assert [sentence.partition(" ")[0] for sentence in named] == [other]
