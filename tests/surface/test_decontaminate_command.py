@@ -27,6 +27,13 @@ def run(command: str, folder: Path, *given: str, status: int = 0) -> Result:
     return result_in(folder, *command.split(), *given, status=status)
 
 
+BASE = ("decontaminate", "train.parquet", "--against", "test.jsonl", "--fields", "question")
+
+
+def decontaminated(folder: Path, *given: str, status: int = 0) -> Result:
+    return run(BASE[0], folder, *BASE[1:], *given, status=status)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     rows = {"key": [f"t{k}" for k in range(len(TRAIN))], "stars": list(range(len(TRAIN))), "text": TRAIN}
@@ -37,9 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_documents_with_items_go_and_the_others_keep_all_their_columns(folder: Path) -> None:
-    printed = run(
-        "decontaminate", folder, "train.parquet", "--against", "test.jsonl", "--fields", "question", "-o", "out"
-    ).out
+    printed = decontaminated(folder, "-o", "out").out
     assert "2 of 5 items" in printed
     kept = pq.read_table(folder / "out" / "kept.parquet")
     before = pq.read_table(folder / "train.parquet")
@@ -54,18 +59,7 @@ def test_documents_with_items_go_and_the_others_keep_all_their_columns(folder: P
 
 
 def test_tags_name_the_test_sets_and_nothing_goes(folder: Path) -> None:
-    run(
-        "decontaminate",
-        folder,
-        "train.parquet",
-        "--against",
-        "test.jsonl",
-        "--fields",
-        "question",
-        "-o",
-        "out",
-        "--tag",
-    )
+    decontaminated(folder, "-o", "out", "--tag")
     kept = pq.read_table(folder / "out" / "kept.parquet")
     tags = kept["contaminated_by"].to_pylist()
     assert {k: tag for k, tag in enumerate(tags) if tag} == {4: ["test.jsonl"], 11: ["test.jsonl"]}
@@ -74,17 +68,7 @@ def test_tags_name_the_test_sets_and_nothing_goes(folder: Path) -> None:
 
 def test_a_dry_run_writes_nothing_and_prints_its_account(folder: Path) -> None:
     before = sorted(folder.iterdir())
-    done = run(
-        "decontaminate",
-        folder,
-        "train.parquet",
-        "--against",
-        "test.jsonl",
-        "--fields",
-        "question",
-        "--dry-run",
-        "--json",
-    )
+    done = decontaminated(folder, "--dry-run", "--json")
     assert json.loads(done.out)["counts"]["matches"] == 2
     assert sorted(folder.iterdir()) == before
 
@@ -123,13 +107,6 @@ def test_what_is_missing_or_wrong_is_named(folder: Path) -> None:
     )
     assert "1 row" in done.err
     assert len((folder / "some" / "problems.jsonl").read_text().splitlines()) == 1
-
-
-BASE = ("decontaminate", "train.parquet", "--against", "test.jsonl", "--fields", "question")
-
-
-def decontaminated(folder: Path, *given: str, status: int = 0) -> Result:
-    return run(BASE[0], folder, *BASE[1:], *given, status=status)
 
 
 def test_passages_are_cut_and_the_page_is_written(folder: Path) -> None:
