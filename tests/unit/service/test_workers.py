@@ -146,3 +146,20 @@ def test_the_number_of_workers(count: int, allowed: bool) -> None:
     else:
         with pytest.raises(SettingError):
             require_workers(count)
+
+
+def test_an_unexpected_error_is_logged_by_its_place_and_not_by_its_message(events: Any) -> None:
+    def deeper(left: int) -> None:
+        if not left:
+            raise ValueError("the text of a document")
+        deeper(left - 1)
+
+    try:
+        deeper(20)
+    except ValueError as error:
+        workers.monitoring.mistake(error, "GET /v1/search")
+    [fields] = events("mistake")
+    assert (fields["request"], fields["error"]) == ("GET /v1/search", "ValueError")
+    assert len(fields["where"]) == 8
+    assert all(place.startswith("test_workers.py:") for place in fields["where"])
+    assert "document" not in str(fields)
