@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -89,6 +91,30 @@ def of_letters(folder: Path) -> None:
 def of_night(folder: Path) -> None:
     for number in range(2):
         jsonl(folder / "shards" / f"{number}.jsonl", sample()[number::2])
+
+
+def of_pipelines(folder: Path) -> None:
+    """Shards, a database of the same rows, and a clone whose branch adds a near copy to its pages."""
+    of_night(folder)
+    with duckdb.connect(folder / "posts.duckdb") as database:
+        database.sql(f"CREATE TABLE posts AS FROM read_json('{folder}/shards/*.jsonl')")
+
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=Ann", "-c", "user.email=ann@sea.example"]
+        subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+    def commit(name: str, text: str) -> None:
+        page = folder / "docs" / name
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+        git("add", "docs")
+        git("commit", "-m", name)
+
+    git("init")
+    commit("pier.md", f"# The pier\n\n{NOTICE}\n")
+    commit("library.md", f"# The library\n\n{LIBRARY}\n")
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    commit("pier-again.md", f"# The pier again\n\n{NOTICE}\n")
 
 
 def of_shards(folder: Path) -> None:
@@ -192,6 +218,7 @@ OWN: dict[str, Callable[[Path], None]] = {
     "kinds.md": of_contracts,
     "mail.md": of_mail,
     "memory.md": of_corpus,
+    "pipelines.md": of_pipelines,
     "python.md": of_parts,
     "postgres.md": of_collected_mails,
     "pipes-and-config.md": of_posts,

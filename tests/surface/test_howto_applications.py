@@ -1,4 +1,4 @@
-"""The recipes for applications and queues: their code runs, with threads, crashes and repeated messages."""
+"""The recipes for applications, queues and pipelines run, with threads, crashes and repeated messages."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from neardup import Collection, InputError, OutputError
+from support.journeys import blocks_of
 from support.messages import has_parts
 from support.paths import DOCS
 
@@ -139,3 +140,113 @@ def test_a_collection_that_cannot_be_written_ends_the_worker(tmp_path: Path) -> 
         work(queue, documents, lambda: True)
     assert (len(queue.waiting), queue.dead) == (7, {})
     assert issubclass(InputError, Exception)
+
+
+def file_of(page: str, name: str) -> dict[str, Any]:
+    """The names that a file of the page defines."""
+    [block] = [one for one in blocks_of(DOCS / "howto" / page) if one.mark == f"file: {name}"]
+    names: dict[str, Any] = {"__name__": name.removesuffix(".py")}
+    exec(compile(block.text, name, "exec", dont_inherit=True), names)
+    return names
+
+
+class Message(NamedTuple):
+    """A message as the consumer of kafka-python gives it."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    topic: str = "posts"
+    partition: int = 0
+
+
+class Topic:
+    """A consumer of one partition: messages that were not committed come again after ``restart``."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.messages = messages
+        self.place = self.committed = 0
+        self.fails = False
+
+    def poll(self, timeout_ms: int, max_records: int) -> dict[str, list[Message]]:
+        taken = list(self.messages[self.place : self.place + max_records])
+        self.place += len(taken)
+        return {"posts-0": taken} if taken else {}
+
+    def commit(self) -> None:
+        if self.fails:
+            raise ConnectionError("the worker dies here")
+        self.committed = self.place
+
+    def restart(self) -> None:
+        self.place, self.fails = self.committed, False
+
+
+def posts() -> list[Message]:
+    values = [
+        (b"a", f'{{"text": "{TEXT}"}}'),
+        (None, '{"text": "lunch is served at noon in the canteen"}'),
+        (b"b", f'{{"text": "{TEXT}"}}'),
+        (b"bad", "no JSON"),
+        (b"bad", '{"subject": "no text"}'),
+        (b"five", '{"text": 5}'),
+        (b"a", f'{{"text": "{TEXT.upper()}"}}'),
+        (b"b", None),
+    ]
+    return [Message(k, key, value and value.encode()) for k, (key, value) in enumerate(values)]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 100])
+def test_messages_of_kafka_that_come_again_change_nothing(
+    batch: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    consume = file_of("pipelines.md", "consume.py")["consume"]
+    topic = Topic(posts())
+    with Collection(tmp_path / "posts.neardup") as documents:
+        topic.fails = True
+        with pytest.raises(ConnectionError):
+            consume(topic, documents, batch, rounds=1)
+        assert topic.committed == 0
+        stored = len(documents)
+        assert stored > 0, "stored, and not committed"
+        topic.restart()
+        consume(topic, documents, batch, rounds=1)
+        assert len(documents) == stored
+        consume(topic, documents, batch, rounds=8)
+        assert topic.committed == len(posts())
+        assert sorted(documents) == ["a", "posts-0-1"]
+        assert documents["a"].text == TEXT.upper()
+        assert documents.check() == []
+    printed = capsys.readouterr().out
+    assert printed.count("bad is left out") == (2 if batch < 100 else 4)
+    assert "five is left out" in printed
+    assert ("b repeats a" in printed) == (batch < 100)
+
+
+def test_a_step_says_whether_to_try_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = file_of("pipelines.md", "neardup_step.py")
+    lines = ['{"text": "one two three four five six"}\n'] * 2
+    (tmp_path / "shard.jsonl").write_text("".join(lines), encoding="utf-8")
+    (tmp_path / "torn.jsonl").write_text("".join([*lines, "{\n"]), encoding="utf-8")
+    log: list[str] = []
+
+    def clean(name: str) -> dict[str, int]:
+        counts: dict[str, int] = names["clean"](
+            str(tmp_path / name), str(tmp_path / "out"), str(tmp_path / "neardup.prom"), log.append
+        )
+        return counts
+
+    assert clean("shard.jsonl")["kept"] == 1
+    assert clean("torn.jsonl")["rejected"] == 1
+    assert log[-1].endswith(str(tmp_path / "out" / "problems.jsonl"))
+    with pytest.raises(names["WrongInput"]) as wrong:
+        clean("missing.jsonl")
+    assert has_parts(str(wrong.value), "missing.jsonl")
+    assert 'neardup_status{command="dedup"} 2' in (tmp_path / "neardup.prom").read_text(encoding="utf-8")
+    program = tmp_path / "bin" / "neardup"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nkill -9 $$\n", encoding="utf-8")
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{program.parent}:/bin")
+    with pytest.raises(names["Killed"]):
+        clean("shard.jsonl")
