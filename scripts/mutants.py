@@ -16,6 +16,7 @@ import random
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,7 +62,7 @@ SURFACE = {
 QUICK, REST, OTHERS = 15.0, 40.0, 60.0
 """Seconds of processor time of the tests of one fault: quick ones of the short run, its rest, and all others."""
 LIMIT = 300
-"""Seconds of processor time of one process, after which a fault counts as seen: it loops."""
+"""Seconds of one process, of work or of waiting, after which a fault counts as seen: it loops, or waits."""
 
 
 class Mutant(NamedTuple):
@@ -274,6 +275,7 @@ def run(folder: Path, names: list[str], short: bool, seconds: float) -> str:
     if child == 0:
         try:
             resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
+            signal.alarm(LIMIT)
             with (folder / "output.txt").open("w", encoding="utf-8") as output:
                 os.dup2(output.fileno(), 1)
                 os.dup2(output.fileno(), 2)
