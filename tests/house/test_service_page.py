@@ -21,14 +21,14 @@ def test_every_limit_has_its_default() -> None:
 
 
 def test_every_endpoint_is_listed(tmp_path: Path) -> None:
-    pytest.importorskip("fastapi", reason="the extra service is not installed")
+    pytest.importorskip("starlette", reason="the extra service is not installed")
     from neardup.collection import Collection
-    from neardup.service.app import endpoints
+    from neardup.service.app import Service
     from neardup.service.executor import Executor
     from neardup.service.web.limits import Limits
 
     executor = Executor(Collection(tmp_path / "mail.neardup"), Limits())
-    paths = endpoints(executor).openapi()["paths"]
+    paths = Service(executor).openapi["paths"]
     assert executor.close()
     described = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     listed = {line.partition("?")[0] for line in re.findall(r"`((?:GET|PUT|POST|PATCH|DELETE) /[^`]*)`", PAGE)}

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-for _needed in ("fastapi", "uvicorn", "prometheus_client"):
+for _needed in ("starlette", "uvicorn", "prometheus_client"):
     pytest.importorskip(_needed, reason="the extra service is not installed")
 
 from neardup.collection import Collection  # noqa: E402

@@ -18,7 +18,7 @@ import pytest
 from neardup.collection import Collection
 from support import forked
 
-for _needed in ("fastapi", "uvicorn", "prometheus_client"):
+for _needed in ("starlette", "uvicorn", "prometheus_client"):
     pytest.importorskip(_needed, reason="the extra service is not installed")
 
 COMMAND = "import sys; sys.argv[0] = 'neardup'; from neardup.cli import main; main()"

@@ -131,13 +131,13 @@ for found in pkgutil.walk_packages(neardup.__path__, "neardup."):
         print(found.name)
 """
 EXTRAS = {
-    "service": ("starlette", "fastapi", "pydantic", "uvicorn", "h11", "prometheus_client", "python_multipart"),
+    "service": ("starlette", "uvicorn", "h11", "prometheus_client", "python_multipart"),
     "others": ("psycopg", "mcp", "httpx", "pyspark", "fsspec", "pypdfium2", "olefile", "openpyxl", "warcio"),
 }
 """The packages of extras, by their import names."""
 NEEDS = {
     "service": (
-        *("neardup.service.app", "neardup.service.dispatch", "neardup.service.endpoints", "neardup.service.front"),
+        *("neardup.service.app", "neardup.service.routes", "neardup.service.endpoints", "neardup.service.front"),
         *("neardup.service.executor", "neardup.service.server", "neardup.service.workers"),
         *(
             "neardup.review.live.",

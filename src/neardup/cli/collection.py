@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 SERVICES = ("http://", "https://")
 """Beginnings of the addresses of services."""
 EXTRA = {
-    "fastapi",
     "starlette",
-    "pydantic",
     "uvicorn",
     "h11",
     "prometheus_client",

@@ -1,115 +1,96 @@
 """The application: endpoints behind the checks of every server, and the rules of this one for requests."""
 
+import json
 from base64 import b64decode
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Scope
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from neardup import __version__
 from neardup.display.pictures import page_style
 from neardup.display.view import environment, policy_for, self_contained
-from neardup.service.dispatch import Dispatch
 from neardup.service.endpoints import add_endpoints
 from neardup.service.executor import Executor
 from neardup.service.requests import PERSON
-from neardup.service.web.limits import BODIES, MEGABYTE, Client, Limits, RefusedError, internal, of_status
+from neardup.service.routes import Routes
+from neardup.service.web.limits import BODIES, MEGABYTE, Client, Limits, RefusedError, of_status
 from neardup.service.web.middleware import SECURITY, Middleware, Right, Tokens
 
 
 def make_app(executor: Executor, tokens: Tokens) -> ASGIApp:
     """The service for a collection, as an ASGI application."""
     rules = ServiceRules(tokens, executor.limits, readonly=executor.readonly, refused=executor.refused)
-    return Middleware(Dispatch(endpoints(executor)), rules, tokens, executor.limits, executor.metrics)
+    return Middleware(Service(executor), rules, tokens, executor.limits, executor.metrics)
 
 
-def endpoints(executor: Executor) -> FastAPI:
-    """The endpoints alone."""
-    app = FastAPI(
-        title="neardup",
-        version=__version__,
-        description="A collection of documents: which are similar, by how much, and with which recall.",
-        # the pages of the framework load scripts from other servers: description.html needs none
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        exception_handlers={
-            RefusedError: _refused,
-            RequestValidationError: _invalid,
-            HTTPException: _of_framework,
-            Exception: _mistake,
-        },
-    )
-    style = page_style(files("neardup.service").joinpath("templates/description.css").read_text(encoding="utf-8"))
-    headers = {"Content-Security-Policy": f"{policy_for(style)}; frame-ancestors 'none'"}
+class Service:
+    """The endpoints alone, as an ASGI application; ``openapi`` describes them."""
 
-    @app.get(PAGE, include_in_schema=False)
-    async def docs() -> Response:
-        """Return the description for people."""
-        return Response(page, headers=headers, media_type="text/html")
+    def __init__(self, executor: Executor) -> None:
+        routes = Routes()
+        add_endpoints(routes, executor)
+        self.openapi = routes.openapi(INFO)
+        schema = json.dumps(self.openapi, ensure_ascii=False, separators=(",", ":")).encode()
+        style = page_style(
+            files("neardup.service").joinpath("templates/description.css").read_text(encoding="utf-8")
+        )
+        headers = {"Content-Security-Policy": f"{policy_for(style)}; frame-ancestors 'none'"}
+        page = self_contained(
+            environment("neardup.service"),
+            "description.html",
+            style,
+            title=f"neardup {__version__}",
+            generator="neardup serve",
+            api=self.openapi,
+            rights=right_of,
+            bounds=_BOUNDS,
+        ).encode()
 
-    add_endpoints(app, executor)  # last: another route would drop the schemas that it adds
-    page = self_contained(
-        environment("neardup.service"),
-        "description.html",
-        style,
-        title=f"neardup {__version__}",
-        generator="neardup serve",
-        api=app.openapi(),
-        rights=right_of,
-        bounds=_BOUNDS,
-    ).encode()
-    return app
+        async def description(_: Request) -> Response:
+            return Response(schema, media_type="application/json")
+
+        @routes.add("GET", PAGE)
+        async def docs() -> Response:
+            """Return the description for people."""
+            return Response(page, headers=headers, media_type="text/html")
+
+        every = [*routes, Route("/openapi.json", description)]
+        variable = [route for route in every if route.param_convertors]
+        self._variable = Router(variable, redirect_slashes=False)
+        # by path, since a router tries its routes one after the other
+        self._fixed = {
+            path: Router([route for route in every if route.path == path or route in variable])
+            for path in {route.path for route in every if route not in variable}
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        scope["app"] = self  # the router raises an error for an unknown address, instead of an answer of its own
+        try:
+            await self._fixed.get(scope["path"], self._variable)(scope, receive, send)
+        except HTTPException as error:
+            answer = error_answer(of_status(error.status_code), scope["state"]["request_id"])
+            answer.headers.update(error.headers or {})
+            await answer(scope, receive, send)
 
 
+INFO = {
+    "title": "neardup",
+    "description": "A collection of documents: which are similar, by how much, and with which recall.",
+    "version": __version__,
+}
 _BOUNDS = (
     *(("minimum", "from"), ("exclusiveMinimum", "above"), ("maximum", "to")),
     *(("minLength", "length from"), ("maxLength", "length to"), ("maxItems", "at most")),
 )
 """Limits of values in OpenAPI, in words."""
-
-
-_SHOWN = 5
-"""Number of invalid fields that an answer names."""
-_WIDEST = 60
-"""Characters of a field name in an answer, since the keys of a body may be any text."""
-
-
-async def _refused(request: Request, refusal: Any) -> Response:
-    return error_answer(refusal, request.state.request_id)
-
-
-async def _invalid(request: Request, error: Any) -> Response:
-    found = error.errors()
-    fields = tuple((_place(one["loc"]), str(one["msg"])) for one in found[:_SHOWN])
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    message = f"The request is invalid: {'; '.join(': '.join(field) for field in fields)}{more}"
-    return error_answer(
-        RefusedError(422, message, "Requests that /openapi.json describes", fields=fields),
-        request.state.request_id,
-    )
-
-
-async def _of_framework(request: Request, error: Any) -> Response:
-    answer = error_answer(of_status(error.status_code), request.state.request_id)
-    answer.headers.update(error.headers or {})
-    return answer
-
-
-async def _mistake(request: Request, _: Any) -> Response:
-    return error_answer(internal(), request.state.request_id)
-
-
-def _place(location: tuple[Any, ...]) -> str:
-    """Return the path of a field in the request, without half surrogate pairs, which UTF-8 cannot encode."""
-    joined = ".".join(str(part)[:_WIDEST] for part in location)
-    return joined.encode("utf-8", "replace").decode("utf-8")
 
 
 OPEN = frozenset({"/", "/health", "/ready", "/openapi.json"})

@@ -1,15 +1,12 @@
-"""The endpoints of a collection, with their parameters, errors and records, which OpenAPI describes."""
+"""The endpoints of a collection, with their parameters, errors and records."""
 
 import math
 from dataclasses import replace
 from typing import Annotated, Any, get_args
 
-from fastapi import Depends, FastAPI, Path, Query, Request
-from fastapi.security import HTTPBearer
-from msgspec import Struct
-from msgspec.json import schema_components
-from pydantic import AfterValidator, Field
+from msgspec import Meta
 from starlette.convertors import Convertor, register_url_convertor
+from starlette.requests import Request
 from starlette.responses import Response
 
 from neardup import __version__
@@ -50,28 +47,25 @@ from neardup.errors import InputError, QueryError, SettingError
 from neardup.runtime import Deadline
 from neardup.service import answers, requests
 from neardup.service.executor import Executor, Told, answer, bad_request_as, refusal_of, unknown
+from neardup.service.routes import Described, Routes
 from neardup.service.web.limits import RefusedError, stopping, timeout
 from neardup.service.web.monitoring import MEDIA_TYPE
 from neardup.settings import as_compared
 
 
-def add_endpoints(app: FastAPI, executor: Executor) -> None:
-    """Add all endpoints of a collection to an application, and their schemas to its description."""
+def add_endpoints(routes: Routes, executor: Executor) -> None:
+    """Add all endpoints of a collection."""
     for add in (
         *(_add_state, _add_documents, _add_document, _add_search, _add_explanations, _add_comparisons),
         *(_add_groups, _add_decisions, _add_tags, _add_actions, _add_shard),
     ):
-        add(app, executor)
-    # built now, so that the first request need not wait for it
-    api = app.openapi()
-    _, schemas = schema_components(_RECORDS, ref_template=_REFERENCE)
-    api["components"].setdefault("schemas", {}).update(schemas)
+        add(routes, executor)
 
 
 def _id(id: str) -> str:
     fault = id_fault(id)
     if fault:
-        raise ValueError(f"{fault}; allowed are 1 to {LONGEST_ID:,} bytes of UTF-8")
+        raise ValueError(f"Value error, {fault}; allowed are 1 to {LONGEST_ID:,} bytes of UTF-8")
     return id
 
 
@@ -79,115 +73,55 @@ LARGEST = (1 << 63) - 1
 """The largest number in a store."""
 Id = Annotated[
     str,
-    Field(
-        min_length=1, max_length=LONGEST_ID, description="Any text of 1 to 1,024 bytes of UTF-8, percent-encoded."
+    Meta(
+        min_length=1,
+        max_length=LONGEST_ID,
+        description="Any text of 1 to 1,024 bytes of UTF-8, percent-encoded.",
+        extra={"check": _id},
     ),
-    AfterValidator(_id),
 ]
-AfterId = Annotated[Id | None, Query(description="The last id of the previous page.")]
-After = Annotated[int, Query(ge=0, le=LARGEST, description="The last number of the previous page.")]
-Before = Annotated[int | None, Query(ge=0, le=LARGEST, description="The last number of the previous page.")]
-Rows = Annotated[int, Query(ge=1, le=1000)]
+AfterId = Annotated[Id | None, Meta(description="The last id of the previous page.")]
+Number = Annotated[int, Meta(ge=1, le=LARGEST)]
+_Since = Annotated[int, Meta(ge=0, le=LARGEST)]
+After = Annotated[_Since, Meta(description="The last number of the previous page.")]
+Before = Annotated[_Since | None, Meta(description="The last number of the previous page.")]
+Rows = Annotated[int, Meta(ge=1, le=1000)]
 QueryInAddress = Annotated[
     str,
-    Query(
-        alias="q",
-        min_length=1,
-        max_length=requests.LONGEST_QUERY,
-        description="See the page on the query language.",
-    ),
+    Meta(min_length=1, max_length=requests.LONGEST_QUERY, description="See the page on the query language."),
 ]
-Hits = Annotated[int | None, Query(ge=1, description="Hits on the page; by default 20, at most --most-hits.")]
-Compared = Annotated[int | None, Query(ge=1, description=requests.COMPARED)]
+_AtLeastOne = Annotated[int, Meta(ge=1)]
+Hits = Annotated[_AtLeastOne | None, Meta(description="Hits on the page; by default 20, at most --most-hits.")]
+Compared = Annotated[_AtLeastOne | None, Meta(description=requests.COMPARED)]
 _FIELD = f"({'|'.join(get_args(HitField))})"
 HitFields = Annotated[
-    str | None,
-    Query(pattern=f"^{_FIELD}(,{_FIELD})*$", description="What each hit holds besides: metadata,text,excerpt."),
+    Annotated[str, Meta(pattern=f"^{_FIELD}(,{_FIELD})*$")] | None,
+    Meta(description="What each hit holds besides: metadata,text,excerpt."),
 ]
-Partial = Annotated[bool, Query(description="Of several shards: answer without those that do not answer.")]
-Length = Annotated[int, Query(ge=1, le=LARGEST, description="Least tokens, from those of a shingle on.")]
-Quoted = Annotated[int, Query(ge=1, le=MOST, description="The most documents to compare.")]
-Number = Annotated[int, Path(ge=1, le=LARGEST)]
-Groups = Annotated[int, Query(ge=1, le=100, description="Each includes up to 1,000 members.")]
-BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file, if the service has one."))
+Partial = Annotated[bool, Meta(description="Of several shards: answer without those that do not answer.")]
+Length = Annotated[int, Meta(ge=1, le=LARGEST, description="Least tokens, from those of a shingle on.")]
+Quoted = Annotated[int, Meta(ge=1, le=MOST, description="The most documents to compare.")]
+Groups = Annotated[int, Meta(ge=1, le=100, description="Each includes up to 1,000 members.")]
 
 
-async def known_parameters(request: Request) -> None:  # async, since a plain function would run in another thread
-    """Raise RefusedError for an unknown or repeated parameter."""
-    known = {parameter.alias for parameter in request.scope["route"].dependant.query_params}
-    given = [name for name, _ in request.query_params.multi_items()]
-    if not known.issuperset(given) or len(set(given)) < len(given):
-        allowed = ", ".join(sorted(known)) or "None"
-        raise RefusedError(422, "A parameter of the address is unknown or repeated", allowed)
-
-
-_WORDS = {
-    400: "The query, the address or the body cannot be parsed.",
-    401: "No token, or an unknown one.",
-    403: "The token lacks the right.",
-    404: "The document does not exist.",
-    408: "The body did not arrive in time.",
-    409: "The change contradicts the stored state.",
-    413: "The body is too large.",
-    415: "The Content-Type of the body is not JSON.",
-    421: "Without tokens: the request names a host other than this machine.",
-    422: "The request is invalid.",
-    500: "An error of the service, or a damaged collection.",
-    503: "Too many requests are in progress, a time limit was exceeded, or the file cannot be used now.",
-}
-_REFERENCE = "#/components/schemas/{name}"
-_RECORDS: list[type] = []
-"""The records of all bodies and answers."""
-_KNOWN = Depends(known_parameters)
-_ALWAYS = (400, 401, 403, 421, 422, 500, 503)
-_WITH_BODY = (408, 413, 415)
-
-
-def described(
-    record: type, *statuses: int, body: type[Struct] | None = None, token: bool = True, status: int = 200
-) -> dict[str, Any]:
-    """Return the arguments of a route: its answers, and its ``statuses`` beyond those of all endpoints.
-
-    ``record``: the record of its answer with ``status``. ``body``: the record of its request body.
-    """
-    errors = sorted({*_ALWAYS, *statuses, *(_WITH_BODY if body is not None else ())})
-    route: dict[str, Any] = {
-        "status_code": status,
-        "responses": {
-            status: {"description": "Successful Response", **_content(record)},
-            **{error: {"description": _WORDS[error], **_content(answers.ErrorAnswer)} for error in errors},
-        },
-        "dependencies": [_KNOWN, BEARER] if token else [_KNOWN],
-    }
-    if body is not None:
-        route["openapi_extra"] = {"requestBody": {"required": True, **_content(body)}}
-    return route
-
-
-def _content(record: type) -> dict[str, Any]:
-    if record not in _RECORDS:
-        _RECORDS.append(record)
-    return {"content": {"application/json": {"schema": {"$ref": _REFERENCE.format(name=record.__name__)}}}}
-
-
-def _add_state(app: FastAPI, executor: Executor) -> None:
-    @app.get("/", **described(answers.FrontAnswer, token=False))
+def _add_state(routes: Routes, executor: Executor) -> None:
+    @routes.add("GET", "/", Described(answers.FrontAnswer, token=False))
     async def front() -> Response:
         """The name and version of the service, and its main addresses."""
         return answer(answers.FrontAnswer("neardup", __version__, LINKS))
 
-    @app.get("/v1/stats", **described(answers.StatsAnswer))
+    @routes.add("GET", "/v1/stats", Described(answers.StatsAnswer))
     async def stats() -> Response:
         """Return counts and sizes of the collection."""
         known = await executor.read(executor.collection.info)
         return answer({name: value for name, value in known.items() if name != "path"})
 
-    @app.get("/health", **described(answers.StatusAnswer, token=False))
+    @routes.add("GET", "/health", Described(answers.StatusAnswer, token=False))
     async def health() -> Response:
         """Report that the service is alive."""
         return answer({"status": "alive"})
 
-    @app.get("/ready", **described(answers.StatusAnswer, token=False))
+    @routes.add("GET", "/ready", Described(answers.StatusAnswer, token=False))
     async def ready(partial: Partial = False) -> Response:
         """Report whether the service accepts requests, and its file is at its place or its shards answer."""
         if not executor.ready:
@@ -195,7 +129,7 @@ def _add_state(app: FastAPI, executor: Executor) -> None:
         await executor.require_store(partial=partial)
         return answer({"status": "ready"})
 
-    @app.get("/metrics", include_in_schema=False)
+    @routes.add("GET", "/metrics")
     async def metrics() -> Response:
         """Return the metrics for Prometheus."""
         try:
@@ -226,11 +160,10 @@ _COUNT_SECONDS = 1.0
 """Longest wait for the number of documents in the metrics."""
 
 
-def _add_documents(app: FastAPI, executor: Executor) -> None:
-    route = described(answers.AddedAnswer, 409, body=requests.NewDocuments, status=201)
-    route["responses"][200] = {**route["responses"][201], "description": "Nothing was stored."}
+def _add_documents(routes: Routes, executor: Executor) -> None:
+    about = Described(answers.AddedAnswer, (200, 409), body=requests.NewDocuments, status=201)
 
-    @app.post("/v1/documents", **route)
+    @routes.add("POST", "/v1/documents", about)
     async def add_documents(request: Request) -> Response:
         """Add documents, all or none."""
         new = await executor.received(request, requests.NewDocuments)
@@ -238,18 +171,18 @@ def _add_documents(app: FastAPI, executor: Executor) -> None:
         added = await executor.add(rows, new, new.on_duplicate)
         return answer(added, 201 if added.added or added.replaced else 200)
 
-    @app.get("/v1/list", **described(DocumentPage))
+    @routes.add("GET", "/v1/list", Described(DocumentPage))
     async def list_documents(after: After = 0, limit: Rows = 100, texts: bool = False) -> Response:
         """List documents in the order in which they were first added."""
         return await executor.read(lambda: answer(executor.collection.list(after, limit, texts=texts)))
 
-    @app.post("/v1/remove", **described(answers.RemovedAnswer, 404, body=requests.RemoveRequest))
+    @routes.add("POST", "/v1/remove", Described(answers.RemovedAnswer, (404,), body=requests.RemoveRequest))
     async def remove_documents(request: Request) -> Response:
         """Remove documents, all or none."""
         removed = await executor.received(request, requests.RemoveRequest)
         return answer(await executor.remove(removed.ids, removed.missing))
 
-    @app.get("/v1/base-texts", **described(answers.BaseTextsAnswer))
+    @routes.add("GET", "/v1/base-texts", Described(answers.BaseTextsAnswer))
     async def base_texts() -> Response:
         """List the ids of the base texts."""
         return await executor.read(lambda: answer(answers.BaseTextsAnswer(executor.collection.base_texts())))
@@ -259,19 +192,19 @@ _BY_QUERY, _BY_PATH = "/v1/documents", "/v1/documents/{id:anything}"
 """Both addresses of a document: an id may contain slashes, and the router receives the decoded path."""
 
 
-def _add_document(app: FastAPI, executor: Executor) -> None:
-    route = described(Document, 404)
+def _add_document(routes: Routes, executor: Executor) -> None:
+    about = Described(Document, (404,))
 
-    @app.get(_BY_QUERY, **route)
-    @app.get(_BY_PATH, **route)
+    @routes.add("GET", _BY_QUERY, about)
+    @routes.add("GET", _BY_PATH, about)
     async def get_document(id: Id) -> Response:
         """Get a document."""
         return await executor.read(lambda: answer(executor.collection.get(id)))
 
-    route = described(answers.MetadataAnswer, 404, body=requests.MetadataRequest)
+    about = Described(answers.MetadataAnswer, (404,), body=requests.MetadataRequest)
 
-    @app.patch(_BY_QUERY, **route)
-    @app.patch(_BY_PATH, **route)
+    @routes.add("PATCH", _BY_QUERY, about)
+    @routes.add("PATCH", _BY_PATH, about)
     async def update_metadata(id: Id, request: Request) -> Response:
         """Change the metadata of a document, and nothing else."""
         changes = (await executor.received(request, requests.MetadataRequest)).metadata
@@ -279,19 +212,19 @@ def _add_document(app: FastAPI, executor: Executor) -> None:
             metadata = await executor.write(lambda: executor.collection.update_metadata(id, changes))
         return answer(answers.MetadataAnswer(id, metadata))
 
-    route = described(answers.AddedAnswer, body=requests.NewContent)
+    about = Described(answers.AddedAnswer, body=requests.NewContent)
 
-    @app.put(_BY_QUERY, **route)
-    @app.put(_BY_PATH, **route)
+    @routes.add("PUT", _BY_QUERY, about)
+    @routes.add("PUT", _BY_PATH, about)
     async def put_document(id: Id, request: Request) -> Response:
         """Add a document, or replace the one with this id."""
         content = await executor.received(request, requests.NewContent)
         return answer(await executor.add([(id, content.text, content.metadata)], content, "replace"))
 
-    route = described(answers.RemovedAnswer, 404)
+    about = Described(answers.RemovedAnswer, (404,))
 
-    @app.delete(_BY_QUERY, **route)
-    @app.delete(_BY_PATH, **route)
+    @routes.add("DELETE", _BY_QUERY, about)
+    @routes.add("DELETE", _BY_PATH, about)
     async def remove_document(id: Id) -> Response:
         """Remove a document and everything derived from it."""
         return answer(await executor.remove([id]))
@@ -312,10 +245,10 @@ class _Anything(Convertor[str]):
 register_url_convertor("anything", _Anything())
 
 
-def _add_search(app: FastAPI, executor: Executor) -> None:
-    @app.get("/v1/search", **described(answers.SearchAnswer))
+def _add_search(routes: Routes, executor: Executor) -> None:
+    @routes.add("GET", "/v1/search", Described(answers.SearchAnswer))
     async def search_documents(
-        query: QueryInAddress,
+        q: QueryInAddress,
         limit: Hits = None,
         after: str | None = None,
         include_self: bool = False,
@@ -325,10 +258,10 @@ def _add_search(app: FastAPI, executor: Executor) -> None:
     ) -> Response:
         """Find the documents that fit a query, best first."""
         chosen = hit_fields(fields or "")
-        request = requests.SearchRequest(query, include_self, limit, after, chosen, partial, most_compared)
-        return await _search(executor, query, request)
+        request = requests.SearchRequest(q, include_self, limit, after, chosen, partial, most_compared)
+        return await _search(executor, q, request)
 
-    @app.post("/v1/search", **described(answers.SearchAnswer, body=requests.SearchRequest))
+    @routes.add("POST", "/v1/search", Described(answers.SearchAnswer, body=requests.SearchRequest))
     async def search_documents_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
         asked = await executor.received(request, requests.SearchRequest)
@@ -341,32 +274,32 @@ _CLAUSE = 200
 """Characters of a clause in a hit, since a pasted text would be repeated in each."""
 
 
-def _add_explanations(app: FastAPI, executor: Executor) -> None:
-    @app.get("/v1/explain", **described(answers.ExplainAnswer))
-    async def explain_query(query: QueryInAddress) -> Response:
+def _add_explanations(routes: Routes, executor: Executor) -> None:
+    @routes.add("GET", "/v1/explain", Described(answers.ExplainAnswer))
+    async def explain_query(q: QueryInAddress) -> Response:
         """Explain the meaning of a query and its look-ups, without searching."""
-        return await _explain(executor, query)
+        return await _explain(executor, q)
 
-    @app.post("/v1/explain", **described(answers.ExplainAnswer, body=requests.QueryRequest))
+    @routes.add("POST", "/v1/explain", Described(answers.ExplainAnswer, body=requests.QueryRequest))
     async def explain_query_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
         asked = await executor.received(request, requests.QueryRequest)
         return await _explain(executor, asked.query)
 
-    @app.get("/v1/why-not", **described(WhyNot))
-    async def why_not_found(query: QueryInAddress, id: Id, include_self: bool = False) -> Response:
+    @routes.add("GET", "/v1/why-not", Described(WhyNot))
+    async def why_not_found(q: QueryInAddress, id: Id, include_self: bool = False) -> Response:
         """Explain why a query does not find a document."""
-        return await _why_not(executor, query, id, include_self)
+        return await _why_not(executor, q, id, include_self)
 
-    @app.post("/v1/why-not", **described(WhyNot, body=requests.WhyNotRequest))
+    @routes.add("POST", "/v1/why-not", Described(WhyNot, body=requests.WhyNotRequest))
     async def why_not_found_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
         asked = await executor.received(request, requests.WhyNotRequest)
         return await _why_not(executor, asked.query, asked.id, asked.include_self)
 
 
-def _add_comparisons(app: FastAPI, executor: Executor) -> None:
-    @app.post("/v1/near", **described(answers.NearAnswer, body=requests.NearRequest))
+def _add_comparisons(routes: Routes, executor: Executor) -> None:
+    @routes.add("POST", "/v1/near", Described(answers.NearAnswer, body=requests.NearRequest))
     async def near(request: Request) -> Response:
         """Find the stored documents that contain or resemble a text by at least `overlap`."""
         asked = await executor.received(request, requests.NearRequest)
@@ -378,7 +311,7 @@ def _add_comparisons(app: FastAPI, executor: Executor) -> None:
             raise refusal_of(error, executor.names) from error
         return await _search(executor, query, asked)
 
-    @app.post("/v1/compare", **described(answers.ServiceComparison, 404, body=requests.CompareRequest))
+    @routes.add("POST", "/v1/compare", Described(answers.ServiceComparison, (404,), body=requests.CompareRequest))
     async def compare(request: Request) -> Response:
         """Compare two stored documents by all measures."""
         pair = await executor.received(request, requests.CompareRequest)
@@ -388,7 +321,7 @@ def _add_comparisons(app: FastAPI, executor: Executor) -> None:
 
         return await executor.texts((pair.a, pair.b), work)
 
-    @app.get("/v1/passages", **described(SharedPassages, 404))
+    @routes.add("GET", "/v1/passages", Described(SharedPassages, (404,)))
     async def passages(id: Id, length: Length = LENGTH, most: Quoted = MOST, limit: Rows = 1000) -> Response:
         """The passages that a document shares with others, token by token; `omitted` ones are beyond the limit."""
 
@@ -399,8 +332,8 @@ def _add_comparisons(app: FastAPI, executor: Executor) -> None:
             return await executor.view(look, alone=True)
 
 
-def _add_shard(app: FastAPI, executor: Executor) -> None:
-    @app.post("/v1/shard/look-up", **described(answers.LookUpAnswer, body=requests.LookUpRequest))
+def _add_shard(routes: Routes, executor: Executor) -> None:
+    @routes.add("POST", "/v1/shard/look-up", Described(answers.LookUpAnswer, body=requests.LookUpRequest))
     async def look_up(request: Request) -> Response:
         """Return texts of documents, and fields of metadata that exist: for a service in front of shards."""
         body = await executor.received(request, requests.LookUpRequest)
@@ -408,7 +341,7 @@ def _add_shard(app: FastAPI, executor: Executor) -> None:
         seconds = executor.limits.seconds
         return await executor.read(lambda: answer(shard.look_up(body.ids, body.fields, seconds)))
 
-    @app.post("/v1/shard/search", **described(answers.ShardAnswer, body=requests.ShardRequest))
+    @routes.add("POST", "/v1/shard/search", Described(answers.ShardAnswer, body=requests.ShardRequest))
     async def search_shard(request: Request) -> Response:
         """Find documents that fit a query about documents of other shards: for a service in front of shards."""
         body = await executor.received(request, requests.ShardRequest)
@@ -504,15 +437,15 @@ def _compared(
     return answers.ServiceComparison(pair.a, pair.b, **values, not_compared=parts, differences=differences)
 
 
-def _add_groups(app: FastAPI, executor: Executor) -> None:
+def _add_groups(routes: Routes, executor: Executor) -> None:
     collection = executor.collection
 
-    @app.get("/v1/groups", **described(GroupPage))
+    @routes.add("GET", "/v1/groups", Described(GroupPage))
     async def groups(after: After = 0, limit: Groups = 20) -> Response:
         """Groups by rising id."""
         return await executor.read(lambda: answer(collection.groups(after, limit)))
 
-    @app.post("/v1/groups/pending", **described(GroupedPending, body=requests.PendingRequest))
+    @routes.add("POST", "/v1/groups/pending", Described(GroupedPending, body=requests.PendingRequest))
     async def group_those_pending(request: Request) -> Response:
         """Compare documents that are in no group, and put those that repeat others into groups."""
         pending = await executor.received(request, requests.PendingRequest)
@@ -523,7 +456,7 @@ def _add_groups(app: FastAPI, executor: Executor) -> None:
 
         return answer(await executor.write_in_time(compare))
 
-    @app.post("/v1/groups/regroup", **described(answers.RegroupedAnswer, body=requests.RegroupRequest))
+    @routes.add("POST", "/v1/groups/regroup", Described(answers.RegroupedAnswer, body=requests.RegroupRequest))
     async def regroup_groups(request: Request) -> Response:
         """Bring groups to another threshold: repeat it until none is left, then compare those in no group."""
         wanted = await executor.received(request, requests.RegroupRequest)
@@ -534,13 +467,13 @@ def _add_groups(app: FastAPI, executor: Executor) -> None:
 
         return answer(await executor.write_in_time(change))
 
-    @app.get("/v1/groups/{group}", **described(StoredGroup, 404))
+    @routes.add("GET", "/v1/groups/{group}", Described(StoredGroup, (404,)))
     async def group(group: Number) -> Response:
         """A group with its first 1,000 members."""
         with bad_request_as(404):
             return await executor.read(lambda: answer(collection.group(group)))
 
-    @app.get("/v1/groups/{group}/members", **described(answers.MembersAnswer, 404))
+    @routes.add("GET", "/v1/groups/{group}/members", Described(answers.MembersAnswer, (404,)))
     async def members(group: Number, after: AfterId = None, limit: Rows = 100) -> Response:
         """Members of a group."""
         with bad_request_as(404):
@@ -548,21 +481,23 @@ def _add_groups(app: FastAPI, executor: Executor) -> None:
                 lambda: answer(answers.MembersAnswer(collection.members(group, after, limit)))
             )
 
-    @app.get("/v1/group-of", **described(answers.GroupOfAnswer, 404))
+    @routes.add("GET", "/v1/group-of", Described(answers.GroupOfAnswer, (404,)))
     async def group_of(id: Id) -> Response:
         """The group that a document is in."""
         return await executor.read(lambda: answer(answers.GroupOfAnswer(collection.group_of(id))))
 
 
-def _add_decisions(app: FastAPI, executor: Executor) -> None:
+def _add_decisions(routes: Routes, executor: Executor) -> None:
     collection = executor.collection
 
-    @app.get("/v1/decisions", **described(answers.DecisionsAnswer))
+    @routes.add("GET", "/v1/decisions", Described(answers.DecisionsAnswer))
     async def decisions(after: After = 0, limit: Rows = 100) -> Response:
         """The decisions in force."""
         return await executor.read(lambda: answer(answers.DecisionsAnswer(collection.decisions(after, limit))))
 
-    @app.post("/v1/decisions", **described(answers.DecidedAnswer, 404, 409, body=requests.DecisionRequest))
+    @routes.add(
+        "POST", "/v1/decisions", Described(answers.DecidedAnswer, (404, 409), body=requests.DecisionRequest)
+    )
     async def decide(request: Request) -> Response:
         """Decide whether two documents belong together; takes effect at once."""
         judged = await executor.received(request, requests.DecisionRequest)
@@ -572,15 +507,15 @@ def _add_decisions(app: FastAPI, executor: Executor) -> None:
         return answer(await executor.write(lambda: _decided(executor, judged, by)))
 
 
-def _add_tags(app: FastAPI, executor: Executor) -> None:
+def _add_tags(routes: Routes, executor: Executor) -> None:
     collection = executor.collection
 
-    @app.get("/v1/tags", **described(answers.TagsAnswer))
+    @routes.add("GET", "/v1/tags", Described(answers.TagsAnswer))
     async def tags(after: After = 0, limit: Rows = 100) -> Response:
         """Documents with tags, in the order in which they were first added."""
         return await executor.read(lambda: answer(answers.TagsAnswer(*tags_page(collection.store, after, limit))))
 
-    @app.post("/v1/tags", **described(answers.ActionAnswer, 404, 409, body=requests.TagRequest))
+    @routes.add("POST", "/v1/tags", Described(answers.ActionAnswer, (404, 409), body=requests.TagRequest))
     async def tag(request: Request) -> Response:
         """Add a tag to documents, or take it away, as one action that can be undone."""
         wanted = await executor.received(request, requests.TagRequest)
@@ -594,29 +529,29 @@ def _add_tags(app: FastAPI, executor: Executor) -> None:
             await executor.write(lambda: answers.ActionAnswer(tag_chosen(collection, chosen, wanted.tag, **how)))
         )
 
-    @app.post("/v1/tags/look-up", **described(answers.TagsAnswer, 404, body=requests.TagsRequest))
+    @routes.add("POST", "/v1/tags/look-up", Described(answers.TagsAnswer, (404,), body=requests.TagsRequest))
     async def tags_of(request: Request) -> Response:
         """The tags of some documents."""
         named = await executor.received(request, requests.TagsRequest)
         return await executor.read(lambda: answer(answers.TagsAnswer(collection.tags(named.ids), None)))
 
 
-def _add_actions(app: FastAPI, executor: Executor) -> None:
+def _add_actions(routes: Routes, executor: Executor) -> None:
     collection = executor.collection
 
-    @app.get("/v1/actions", **described(answers.ActionsAnswer))
+    @routes.add("GET", "/v1/actions", Described(answers.ActionsAnswer))
     async def actions(before: Before = None, limit: Rows = 50) -> Response:
         """Actions of decisions and tags, the latest first."""
         return await executor.read(lambda: answer(answers.ActionsAnswer(collection.actions(before, limit))))
 
-    @app.post("/v1/actions/undo", **described(answers.ActionAnswer, 409, body=requests.UndoRequest))
+    @routes.add("POST", "/v1/actions/undo", Described(answers.ActionAnswer, (409,), body=requests.UndoRequest))
     async def undo(request: Request) -> Response:
         """Undo an action; undoing an undo restores its decisions and tags."""
         wanted = await executor.received(request, requests.UndoRequest)
         by = requests.signed(request.scope, wanted.by)
         return answer(await executor.write(lambda: answers.ActionAnswer(collection.undo(by, wanted.action))))
 
-    @app.get("/v1/changes", **described(answers.ChangesAnswer))
+    @routes.add("GET", "/v1/changes", Described(answers.ChangesAnswer))
     async def changes(after: After = 0, limit: Rows = 100) -> Response:
         """How groups and decisions have changed, and why."""
         return await executor.read(lambda: answer(answers.ChangesAnswer(collection.changes(after, limit))))
