@@ -186,7 +186,8 @@ def test_closing_writes_what_waits(tmp_path: Path) -> None:
     with serving(path) as service:
         with held(service, 21):  # the last is the sign to end
             assert service.runner.run(stop(service)) == [201] * 20
-        assert service(*put("more")).error["code"] == "stopping"
+        refused = service(*put("more"))
+        assert (refused.status, refused.error["code"]) == (503, "stopping")
     with Collection(path) as collection:
         assert len(collection) == 20
         assert collection.check() == []
