@@ -48,6 +48,9 @@ NOT_RUN = {
         "neardup dedup lake/documents": "names a table; tests/unit/io/test_versioned_tables.py makes some",
         "neardup dedup posts.parquet": "names a table; tests/surface/test_several_formats.py makes some",
     },
+    "pipelines.md": {
+        "python consume.py": "needs a broker of Kafka; tests/surface/test_howto_applications.py runs its loop"
+    },
     "pipes-and-config.md": {
         "by lang": LARGER,
         "neardup --install-completion": "asks the shell that is its parent",
