@@ -237,3 +237,18 @@ def counted(what: str) -> tuple[int, object]:
 def test_a_count_only_falls(what: str) -> None:
     count, places = counted(what)
     assert count <= LIMITS[what], f"{count} {what}, {LIMITS[what]} allowed: {places}"
+
+
+def test_a_function_that_returns_an_error_ends_in_error() -> None:
+    others = [
+        f"{name(path)}:{node.lineno}: {node.name}"
+        for path in modules()
+        if KERNELS not in path.parents
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and re.fullmatch(
+            r"(\w+\.)*(\w+Error|Exception|BaseException)", ast.unparse(node.returns or ast.Constant(0))
+        )
+        and not node.name.endswith("_error")
+    ]
+    assert not others, "name each for its error, as damaged_error:\n" + "\n".join(others)

@@ -87,7 +87,7 @@ class Roots:
         """Return a file below a root, of any size, with all links followed. Raises InputError for any other."""
         path = Path(os.path.realpath(self._inside(name)))
         if not path.is_file():
-            raise self._no_file(name)
+            raise self._no_file_error(name)
         return path
 
     def document(self, name: str) -> str:
@@ -95,7 +95,7 @@ class Roots:
         path = self._inside(name)
         file = (split_address(path) or (path, ""))[0]
         if not os.path.isfile(file):
-            raise self._no_file(name)
+            raise self._no_file_error(name)
         self._require(os.path.getsize(file), display.printable(name))
         return path
 
@@ -186,7 +186,7 @@ class Roots:
                 "Name fewer files, or start the server with a larger --largest",
             )
 
-    def _no_file(self, name: str) -> InputError:
+    def _no_file_error(self, name: str) -> InputError:
         return InputError(f"There is no file {display.printable(name)}", self._allowed())
 
     def _allowed(self) -> str:
@@ -440,14 +440,14 @@ class _InTime(NoProgress):
     """Ends a run at the first step after its time."""
 
     def __init__(self, seconds: float) -> None:
-        def late() -> LimitError:
+        def late_error() -> LimitError:
             return LimitError(
                 f"The run takes longer than {seconds:g} seconds",
                 "",
                 "Name fewer files, or start the server with more --seconds",
             )
 
-        self._deadline = Deadline(seconds, late)
+        self._deadline = Deadline(seconds, late_error)
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Any]:

@@ -155,14 +155,14 @@ def _read(path: Path) -> dict[str, Any] | None:
     try:
         data = beginning(path, MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
-            raise _unusable(path, f"it has more than {MOST_BYTES:,} bytes")
+            raise _unusable_error(path, f"it has more than {MOST_BYTES:,} bytes")
         entries = tomllib.loads(data.decode("utf-8-sig"))
     except OSError as error:
-        raise _unusable(path, error.strerror or str(error)) from error
+        raise _unusable_error(path, error.strerror or str(error)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _unusable(path, str(error)) from error
+        raise _unusable_error(path, str(error)) from error
     except ValueError as error:  # its words are those of a setting of the interpreter
-        raise _unusable(path, "a number has thousands of digits") from error
+        raise _unusable_error(path, "a number has thousands of digits") from error
     if path.name != "pyproject.toml":
         return entries
     tools = entries.get("tool")
@@ -170,7 +170,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     return own if isinstance(own, dict) else None
 
 
-def _unusable(path: Path, why: str) -> InputError:
+def _unusable_error(path: Path, why: str) -> InputError:
     return InputError(
         f"{display.printable(str(path))} cannot be used: {display.printable(why)}",
         "A file in TOML, such as threshold = 0.7",
@@ -186,14 +186,14 @@ def _checked(path: Path, entries: Mapping[str, Any]) -> Config:
     for key, value in entries.items():
         if isinstance(value, dict):
             if key not in commands:
-                raise _unknown(f"{name}: there is no command {_quoted(key)}", key, [*commands])
+                raise _unknown_error(f"{name}: there is no command {_quoted(key)}", key, [*commands])
             options[key].update(_of_command(f"{name}, [{key}]", value, commands[key]))
     for key, value in entries.items():
         option = top.get(_name(key))
         if isinstance(value, dict):
             continue
         if option is None:
-            raise _misplaced(name, key, commands)
+            raise _misplaced_error(name, key, commands)
         checked = _value(f"{name}: {key}", value, option)
         for command, every in commands.items():
             if option.name in {one.name for one in every if one.from_file == TOP}:
@@ -212,7 +212,7 @@ def _of_command(where: str, entries: Mapping[str, Any], options: tuple[Option, .
         option = by_name.get(_name(key))
         if option is None:
             names = [name for name, option in by_name.items() if option.from_file != NEVER]
-            raise _unknown(f"{where}: there is no option {_quoted(key)}", key, names)
+            raise _unknown_error(f"{where}: there is no option {_quoted(key)}", key, names)
         if option.from_file == NEVER:
             raise SettingError(
                 f"{where}: {key} cannot be in a file", "Options that open and replace nothing", f"Type --{key}"
@@ -265,13 +265,13 @@ def _quoted(value: Any) -> str:
     return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
 
 
-def _unknown(given: str, key: str, names: list[str]) -> SettingError:
+def _unknown_error(given: str, key: str, names: list[str]) -> SettingError:
     shown = [name.replace("_", "-") for name in names]
     near = get_close_matches(key.replace("_", "-"), shown, 1)
     return SettingError(given, ", ".join(shown), f"Did you mean {near[0]}?" if near else "")
 
 
-def _misplaced(name: str, key: str, commands: Mapping[str, tuple[Option, ...]]) -> SettingError:
+def _misplaced_error(name: str, key: str, commands: Mapping[str, tuple[Option, ...]]) -> SettingError:
     """The error for a key at the top that is no setting: of one command, or of none."""
     shared = sorted(one.replace("_", "-") for one in _top(commands))
     near = get_close_matches(key.replace("_", "-"), shared, 1)

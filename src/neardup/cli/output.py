@@ -99,14 +99,14 @@ def refuse_unusable_out(options: OutputOptions) -> None:
 
 def _require_open_output() -> None:
     """Raise OutputError if standard output is closed: all rows would be lost."""
-    from neardup.io.outputs import unwritable
+    from neardup.io.outputs import unwritable_error
 
     try:
         os.write((_rows.get() or sys.stdout).fileno(), b"")
     except UnsupportedOperation:  # a stream of Python, which is open
         return
     except OSError as error:
-        raise unwritable("standard output", error) from error
+        raise unwritable_error("standard output", error) from error
 
 
 @contextmanager

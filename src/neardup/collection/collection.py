@@ -16,7 +16,7 @@ from neardup.collection.arrivals import OnNear
 from neardup.collection.contract import Entries, deadline_in
 from neardup.collection.documents import StoredDocuments
 from neardup.collection.entries import entries_again
-from neardup.collection.fields import Ids, differing_parts, unknown, usable_id, usable_ids
+from neardup.collection.fields import Ids, differing_parts, unknown_error, usable_id, usable_ids
 from neardup.collection.groups.formation import Grouping
 from neardup.collection.groups.methods import GroupsAndDecisions
 from neardup.collection.inspection import faults
@@ -380,7 +380,7 @@ class Collection(Questions, GroupsAndDecisions):
             known = self.store.numbers(named)
             missing_ids = [id for id in named if id not in known]
             if missing_ids and missing != "ignore":
-                raise unknown(missing_ids, str(self.path))
+                raise unknown_error(missing_ids, str(self.path))
             numbers = np.array(sorted(known.values()), np.int64)
             if not self.store.base_texts().keys().isdisjoint(known.values()):
                 require_no_groups(self.store)

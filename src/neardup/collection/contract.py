@@ -122,7 +122,7 @@ class StoreUnavailableError(OutputError):
     """The file of the store cannot be opened, or is closed; no request is at fault."""
 
 
-def too_long() -> LimitError:
+def too_long_error() -> LimitError:
     """Return the error for a search that exceeds its time limit."""
     return LimitError(
         "The request exceeded its time limit",
@@ -133,7 +133,7 @@ def too_long() -> LimitError:
 
 def deadline_in(seconds: float | None) -> Deadline:
     """Return a deadline whose ``check`` raises LimitError; None for no limit."""
-    return Deadline(seconds, too_long)
+    return Deadline(seconds, too_long_error)
 
 
 def _taken(column: Any, rows: Int64s) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from neardup.collection.entries import loaded, unpack
-from neardup.collection.fields import merged, metadata_fault, plain, unknown, usable_id
+from neardup.collection.fields import merged, metadata_fault, plain, unknown_error, usable_id
 from neardup.collection.groups.methods import limited, place
 from neardup.collection.pages import short_repr
 from neardup.collection.records import PlainData, document_html, list_html
@@ -101,7 +101,7 @@ class StoredDocuments:
         with self.store.reading():
             number = self.store.numbers([name]).get(name)
             if number is None:
-                raise unknown([name], str(self.path))
+                raise unknown_error([name], str(self.path))
             [(row, data)] = loaded(self.store, np.array([number], np.int64))
             role: Role = "base" if number in self.store.base_texts() else "document"
         if row.id != name:
@@ -163,7 +163,7 @@ class StoredDocuments:
         with self.store.writing() as transaction:
             number = self.store.numbers([name]).get(name)
             if number is None:
-                raise unknown([name], str(self.path))
+                raise unknown_error([name], str(self.path))
             [row] = self.store.rows(np.array([number], np.int64))
             new: dict[str, Any] = plain(merged(row.metadata, changes))
             _require_metadata(name, new)

@@ -235,8 +235,8 @@ def unpack(packed: bytes, id: str) -> bytes:
             if zlib.crc32(text) == check:
                 return text
     except (OSError, TypeError, struct.error) as error:  # TypeError: a flipped bit made it a non-bytes value
-        raise _damaged(id) from error
-    raise _damaged(id)
+        raise _damaged_error(id) from error
+    raise _damaged_error(id)
 
 
 def likeness(
@@ -261,7 +261,7 @@ def _class_of(own: bytes, other: bytes) -> tuple[CopyClass | None, str | None]:
     return "same words", first_difference(own, other)
 
 
-def _damaged(id: str) -> FormatError:
+def _damaged_error(id: str) -> FormatError:
     return FormatError(
         f"The stored text of document {id!r} is damaged",
         "",

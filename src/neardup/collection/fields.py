@@ -152,7 +152,7 @@ def id_fault(id: str) -> str:
     return f"the id has {size} bytes" if size > LONGEST_ID else ""
 
 
-def unknown(ids: Sequence[str], where: str = "the collection") -> UnknownIdError:
+def unknown_error(ids: Sequence[str], where: str = "the collection") -> UnknownIdError:
     """Return the error for documents that do not exist."""
     shown = ", ".join(repr(id[:80]) for id in ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
     return UnknownIdError(f"There is no document {shown} in {where}", "An id of a document in the collection")

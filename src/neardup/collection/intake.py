@@ -406,11 +406,11 @@ def entries_named(
             raise InputError(f"The text of document {name[:80]!r} is a {type(text).__name__}", "A str")
     array = pa.array([text.encode("utf-8", "replace") for text in texts], pa.large_binary())
     for k, fault in faults_of(names, array, metadata, deadline).items():
-        raise _unfit(names[k], fault)
+        raise _unfit_error(names[k], fault)
     return entries_of(array, names, [fields.plain(values) for values in metadata], settings, deadline)
 
 
-def _unfit(name: str, fault: str) -> InputError:
+def _unfit_error(name: str, fault: str) -> InputError:
     return InputError(
         f"The document {name[:80]!r} cannot be kept: {fault}",
         "The limits in docs/reference/collection.md; nothing was stored",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from neardup import display
-from neardup.collection.fields import unknown
+from neardup.collection.fields import unknown_error
 from neardup.collection.query.target import Target
 from neardup.collection.records import PlainData
 from neardup.collection.view import View, batches
@@ -101,7 +101,7 @@ def shared_passages(view: View, id: str, length: int = LENGTH, most: int = MOST)
             raise SettingError(f"{name} = {value!r} is not possible", f"A whole number from {least} on")
     number = view.number(id)
     if number is None:
-        raise unknown([id])
+        raise unknown_error([id])
     rule = sampling.length, sampling.key, view.base, sampling.cleaner
     target = Target(id, view.text(number), number, None, None, *rule)
     found, hits, recall = _holders(view, target, length)

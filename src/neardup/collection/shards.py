@@ -24,7 +24,7 @@ from neardup.collection.collection import Arrival, Collection
 from neardup.collection.contract import deadline_in
 from neardup.collection.documents import Document, DocumentPage
 from neardup.collection.entries import likeness
-from neardup.collection.fields import Ids, unknown, usable_id, usable_ids
+from neardup.collection.fields import Ids, unknown_error, usable_id, usable_ids
 from neardup.collection.intake import OnDuplicate
 from neardup.collection.near import Near
 from neardup.collection.pages import Hit, Page, hit_fields
@@ -450,7 +450,7 @@ class Collections:
         named = usable_ids(ids)
         holders = self._holders(tuple(named))
         if missing == "error" and (gone := [id for id in named if id not in holders]):
-            raise unknown(gone, "any shard")
+            raise unknown_error(gone, "any shard")
         parts = {number: [id for id in named if holders.get(id) == number] for number in set(holders.values())}
         removed, _ = self.ask(lambda number, part: part.collection.remove(parts[number], missing="ignore"), parts)
         return sum(removed.values())
@@ -471,7 +471,7 @@ class Collections:
             there, _ = self.ask(lambda _, part: id in part.collection, [number])
             if there[number]:
                 return self.parts[number]
-        raise unknown([id], "any shard")
+        raise unknown_error([id], "any shard")
 
     def group_of(self, id: str | int) -> None:
         """Return None: groups are not formed over shards. Raises UnknownIdError if the document does not exist."""
@@ -614,13 +614,13 @@ def _positions(token: str, shards: int) -> list[Position]:
             raise ValueError
         positions = [Position(*one) for one in json.loads(stored[8:])]
     except (ValueError, TypeError) as error:
-        raise _damaged() from error
+        raise _damaged_error() from error
     if len(positions) != shards:
-        raise _damaged()
+        raise _damaged_error()
     return positions
 
 
-def _damaged() -> InputError:
+def _damaged_error() -> InputError:
     return InputError(
         "This page token is damaged, or of other shards",
         "The token that a page of the same search names as its next one",

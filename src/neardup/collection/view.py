@@ -146,7 +146,7 @@ class View:
             try:
                 self._ids |= zip(missing, self._store.ids(np.array(missing, np.int64)), strict=True)
             except KeyError as error:
-                raise _lost() from error
+                raise _lost_error() from error
         return [self._ids[number] for number in numbers]
 
     def text(self, document: int) -> str:
@@ -168,7 +168,7 @@ class View:
         self._deadline.check()
         rows = list(self._store.rows(np.array([document], np.int64)))
         if not rows:
-            raise _lost()
+            raise _lost_error()
         return rows[0]
 
     def sizes(self, documents: Int64s) -> Int64s:
@@ -177,7 +177,7 @@ class View:
         try:
             return self._store.sizes(documents)
         except KeyError as error:
-            raise _lost() from error
+            raise _lost_error() from error
 
     def shared(self, hashes: UInt64s, documents: Int64s) -> Int64s:
         """The number of shingles in ``hashes`` (distinct) that each document contains, counted on its whole text.
@@ -346,14 +346,14 @@ class View:
         try:
             return self._store.packed(np.array(numbers, np.int64))
         except KeyError as error:
-            raise _lost() from error
+            raise _lost_error() from error
 
     def _short_packed(self, numbers: list[int]) -> list[bytes | None]:
         self._deadline.check()
         try:
             return self._store.short_packed(np.array(numbers, np.int64), _LONG)
         except KeyError as error:
-            raise _lost() from error
+            raise _lost_error() from error
 
     def _unpacked(self, numbers: list[int], packed: list[bytes]) -> list[bytes]:
         try:
@@ -381,7 +381,7 @@ def batches(sizes: Int64s, most: int = _MOST_BYTES) -> Iterator[slice]:
         begin = end
 
 
-def _lost() -> FormatError:
+def _lost_error() -> FormatError:
     return FormatError(
         "The collection is damaged: an index names documents that are not there", "", "Restore it from a copy"
     )

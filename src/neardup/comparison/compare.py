@@ -133,14 +133,14 @@ class _Clock:
     """Starts a step only if time is left; otherwise raises LimitError."""
 
     def __init__(self, seconds: float | None) -> None:
-        def late() -> LimitError:
+        def late_error() -> LimitError:
             return LimitError(
                 f"The comparison takes longer than {max(0.0, seconds or 0.0):.3g} seconds",
                 "",
                 "Compare shorter texts, or give it more time",
             )
 
-        self._deadline = Deadline(seconds, late, monotonic)
+        self._deadline = Deadline(seconds, late_error, monotonic)
 
     def __call__(self, step: Callable[P, T]) -> Callable[P, T]:
         self._deadline.check()

@@ -12,7 +12,7 @@ from neardup.io.writers.exports import (
     FORMS, GRAPH_FORMS, OutputExport, as_bytes_of, document_bytes, for_spreadsheets, formulas, refuse_table,
     write_documents, write_new_table,
 )
-from neardup.io.writers.filesystem import common_access, exposed, require_room, unwritable
+from neardup.io.writers.filesystem import common_access, exposed, require_room, unwritable_error
 from neardup.io.writers.kept_formats import have_one_column, line_pieces, with_texts
 from neardup.io.writers.kept_rows import WrittenRows, check_extra
 from neardup.io.writers.mirrors import LEFT_OUT, Mirror, fetched, holds_fingerprints

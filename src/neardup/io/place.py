@@ -214,7 +214,7 @@ class DatabaseURL:
             given = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query), keep_blank_values=True))
             address = parts.hostname, parts.port
         except ValueError:
-            raise _unreadable() from None
+            raise _unreadable_error() from None
         schema, connections = given.pop("schema", SCHEMA), given.pop("connections", str(CONNECTIONS))
         if not _SCHEMA.fullmatch(schema) or schema.startswith("pg_") or schema in ("information_schema", "public"):
             raise InputError(
@@ -281,7 +281,7 @@ def place_of(given: str | os.PathLike[str] | DatabaseURL) -> Place:
     return Path(given)
 
 
-def _unreadable() -> InputError:
+def _unreadable_error() -> InputError:
     return InputError(
         "The URL of the database cannot be read",
         "postgresql://USER:PASSWORD@HOST:PORT/DATABASE?schema=NAME, with % escapes for special characters",

@@ -6,7 +6,7 @@
 
 from neardup.io.readers.arrow import as_binary, chosen, column_type, fitted
 from neardup.io.readers.manifest import (
-    ChangedError, Manifest, RUN_FILE, damaged, decoded_table, read_manifest, read_regular, table_in,
+    ChangedError, Manifest, RUN_FILE, damaged_error, decoded_table, read_manifest, read_regular, table_in,
     read_whole,
 )
 from neardup.io.readers.parquet import ParquetDocuments

@@ -20,7 +20,7 @@ from neardup.service.endpoints import add_endpoints
 from neardup.service.executor import Executor
 from neardup.service.requests import PERSON
 from neardup.service.routes import Routes
-from neardup.service.web.limits import BODIES, MEGABYTE, Client, Limits, RefusedError, of_status
+from neardup.service.web.limits import BODIES, MEGABYTE, Client, Limits, RefusedError, status_error
 from neardup.service.web.middleware import SECURITY, Middleware, Right, Tokens
 
 
@@ -76,7 +76,7 @@ class Service:
         try:
             await self._fixed.get(scope["path"], self._variable)(scope, receive, send)
         except HTTPException as error:
-            answer = error_answer(of_status(error.status_code), scope["state"]["request_id"])
+            answer = error_answer(status_error(error.status_code), scope["state"]["request_id"])
             answer.headers.update(error.headers or {})
             await answer(scope, receive, send)
 

@@ -322,7 +322,7 @@ class Client:
             while left > 0:
                 done = self._sender.send(answers.RegroupedAnswer, "POST", "/v1/groups/regroup", body, again=True)
                 if done.left and done.regrouped < 1:
-                    raise self._sender.unlike("groups left, and none changed")
+                    raise self._sender.unlike_error("groups left, and none changed")
                 changed, left = changed + done.regrouped, done.left
                 advance(done.regrouped)
         return replace(self.group_pending(near, progress=progress), regrouped=changed)
@@ -333,7 +333,7 @@ class Client:
         """Decide about two documents as ``Collection.decide`` does."""
         decision = self._judged(a, b, verdict, by, note).decision
         if decision is None:
-            raise self._sender.unlike("no decision")
+            raise self._sender.unlike_error("no decision")
         return decision
 
     def undecide(self, a: str | int, b: str | int, *, by: str = "") -> bool:
@@ -419,7 +419,7 @@ class Client:
         try:
             page = found.page(query)
         except ValueError as error:
-            raise self._sender.unlike(f"hits that are none: {error}") from error
+            raise self._sender.unlike_error(f"hits that are none: {error}") from error
         for sentence in page.warnings:
             warnings.warn(sentence, UserWarning, stacklevel=3)
         return page

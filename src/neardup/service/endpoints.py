@@ -46,9 +46,9 @@ from neardup.collection.shard import OpenShard, ShardQuestion
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.runtime import Deadline
 from neardup.service import answers, requests
-from neardup.service.executor import Executor, Told, answer, bad_request_as, refusal_of, unknown
+from neardup.service.executor import Executor, Told, answer, bad_request_as, refusal_error, unknown_error
 from neardup.service.routes import Described, Routes
-from neardup.service.web.limits import RefusedError, stopping, timeout
+from neardup.service.web.limits import RefusedError, stopping_error, timeout_error
 from neardup.service.web.monitoring import MEDIA_TYPE
 from neardup.settings import as_compared
 
@@ -125,7 +125,7 @@ def _add_state(routes: Routes, executor: Executor) -> None:
     async def ready(partial: Partial = False) -> Response:
         """Report whether the service accepts requests, and its file is at its place or its shards answer."""
         if not executor.ready:
-            raise stopping()
+            raise stopping_error()
         await executor.require_store(partial=partial)
         return answer({"status": "ready"})
 
@@ -134,7 +134,7 @@ def _add_state(routes: Routes, executor: Executor) -> None:
         """Return the metrics for Prometheus."""
         try:
             documents: float = await executor.read(
-                lambda: len(executor.collection), Deadline(_COUNT_SECONDS, timeout)
+                lambda: len(executor.collection), Deadline(_COUNT_SECONDS, timeout_error)
             )
         except RefusedError:  # the other metrics matter most when the collection cannot be read
             documents = math.nan
@@ -308,7 +308,7 @@ def _add_comparisons(routes: Routes, executor: Executor) -> None:
         except SettingError as error:
             raise RefusedError(422, error.given, error.allowed, error.do) from error
         except QueryError as error:
-            raise refusal_of(error, executor.names) from error
+            raise refusal_error(error, executor.names) from error
         return await _search(executor, query, asked)
 
     @routes.add("POST", "/v1/compare", Described(answers.ServiceComparison, (404,), body=requests.CompareRequest))
@@ -560,12 +560,12 @@ def _add_actions(routes: Routes, executor: Executor) -> None:
 def _decided(executor: Executor, judged: requests.DecisionRequest, by: str) -> answers.DecidedAnswer:
     collection = executor.collection
     if not (judged.a in collection and judged.b in collection):
-        raise unknown()
+        raise unknown_error()
     if judged.verdict == "undecided":
         return answers.DecidedAnswer(None, collection.undecide(judged.a, judged.b, by=by))
     try:
         decision = collection.decide(judged.a, judged.b, judged.verdict, by=by, note=judged.note)
     except InputError as error:
-        refusal = refusal_of(error, executor.names)
+        refusal = refusal_error(error, executor.names)
         raise RefusedError(409, refusal.given, refusal.allowed, refusal.do, code="contradiction") from error
     return answers.DecidedAnswer(decision, False)

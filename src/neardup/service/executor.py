@@ -15,14 +15,14 @@ from starlette.responses import Response
 from neardup import errors
 from neardup.collection import Collection
 from neardup.collection.answers import RECALL, Bounds, Near, Page, View, search
-from neardup.collection.changes import StoreUnavailableError, too_long
+from neardup.collection.changes import StoreUnavailableError, too_long_error
 from neardup.collection.shard import ShardQuestion
 from neardup.collection.shards import ShardError
 from neardup.io.place import DatabaseURL, Place
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
 from neardup.service.requests import Arriving, OnDuplicate, parsed
-from neardup.service.web.limits import CODES, Limits, RefusedError, internal, stopping, timeout
+from neardup.service.web.limits import CODES, Limits, RefusedError, internal_error, stopping_error, timeout_error
 from neardup.service.web.monitoring import Metrics
 from neardup.service.web.server import Job, Turn, Workers
 
@@ -91,7 +91,7 @@ class Executor:
     def require_file(self) -> None:
         """Raise RefusedError if the opened file is no longer at its place."""
         if file_identity(self.collection.path) != self._file:
-            raise _gone()
+            raise _gone_error()
 
     async def view(self, work: Callable[[View, float], T], *, alone: bool = False) -> T:
         """Return the result of look-ups in one state of the collection; they stop at the time limit.
@@ -133,7 +133,7 @@ class Executor:
             numbers = [view.number(id) for id in ids]
             texts = [(view.text(one), view.row(one).metadata) for one in numbers if one is not None]
             if len(texts) < len(numbers):
-                raise unknown()
+                raise unknown_error()
             return work(texts, view.base_texts(), seconds)
 
         return await self.view(look, alone=True)
@@ -146,7 +146,7 @@ class Executor:
         try:
             return await workers.run(work, deadline)
         except errors.NeardupError as error:
-            refusal = refusal_of(error, self.names)
+            refusal = refusal_error(error, self.names)
             if refusal.code == "unwritable":  # the disk cannot be read
                 refusal.code = CODES[refusal.status]
             raise refusal from error
@@ -189,7 +189,7 @@ class Executor:
     async def write_in_time(self, work: Callable[[Deadline], T]) -> T:
         """Return the result of work that stops at the deadline, which it receives."""
         deadline = self._deadline()
-        return await self.write(lambda: work(Deadline(deadline.left, too_long)), deadline)
+        return await self.write(lambda: work(Deadline(deadline.left, too_long_error)), deadline)
 
     async def write(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
         """Return the result of work that changes the collection, when the change is on the disk."""
@@ -197,9 +197,9 @@ class Executor:
         try:
             result = await self._writer.run(work, deadline)
         except errors.LimitError as error:
-            raise timeout() from error
+            raise timeout_error() from error
         except errors.NeardupError as error:
-            refusal = refusal_of(error, self.names)
+            refusal = refusal_error(error, self.names)
             if refusal.status >= 500:
                 self.metrics.writable.set(0)
             raise refusal from error
@@ -221,7 +221,7 @@ class Executor:
         return all(ended)
 
     def _deadline(self) -> Deadline:
-        return Deadline(self.limits.seconds, timeout)
+        return Deadline(self.limits.seconds, timeout_error)
 
     def _require_new(self, ids: Sequence[str]) -> None:
         do = 'Give "on_duplicate": "replace" or "skip"'
@@ -266,7 +266,7 @@ def bad_request_as(status: int) -> Iterator[None]:
         raise
 
 
-def refusal_of(error: errors.NeardupError, names: Mapping[str, str]) -> RefusedError:
+def refusal_error(error: errors.NeardupError, names: Mapping[str, str]) -> RefusedError:
     """Return an error of the library as an answer; ``names`` of collections, which are not revealed → words."""
     given = error.plain if isinstance(error, ShardError) else error.given
     allowed, do = error.allowed, error.do
@@ -295,17 +295,17 @@ def refusal_of(error: errors.NeardupError, names: Mapping[str, str]) -> RefusedE
         return RefusedError(400, given, allowed, do)
     if isinstance(error, errors.FormatError):
         return RefusedError(500, "The collection is damaged", "", "Restore it from a copy", code="damaged")
-    return internal()
+    return internal_error()
 
 
-def unknown() -> RefusedError:
+def unknown_error() -> RefusedError:
     """Return the refusal for an unknown id."""
     return RefusedError(
         404, "There is no document with this id", "An id as it was when the document was added", code="unknown_id"
     )
 
 
-def _gone() -> RefusedError:
+def _gone_error() -> RefusedError:
     """Return the refusal for a file that was moved, removed or replaced: writes to it would be lost."""
     return RefusedError(
         503,
@@ -330,13 +330,13 @@ def near_of(arriving: Arriving) -> Near | None:
     """Return the rule for repeats of a request. Raises RefusedError for parts of it without ``near``."""
     share, recall, on_near = arriving.near, arriving.recall, arriving.on_near
     if share is None and on_near != "keep":
-        raise _without_near("on_near", f"on_near is {on_near} without near")
+        raise _without_near_error("on_near", f"on_near is {on_near} without near")
     if share is None and recall is not None:
-        raise _without_near("recall", "recall is given without near")
+        raise _without_near_error("recall", "recall is given without near")
     return None if share is None else Near(share, RECALL if recall is None else recall)
 
 
-def _without_near(field: str, given: str) -> RefusedError:
+def _without_near_error(field: str, given: str) -> RefusedError:
     return RefusedError(422, given, "Both, near as a resemblance", fields=((f"body.{field}", "needs near"),))
 
 
@@ -384,7 +384,7 @@ class Writer:
         so that every answer reports the real outcome.
         """
         if not self.alive:
-            raise stopping()
+            raise stopping_error()
         write = Job(work, deadline)
         self._queue.put(write)
         result: T = await asyncio.wrap_future(write.future)

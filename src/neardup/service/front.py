@@ -10,7 +10,7 @@ from neardup.collection.shards import Collections, ShardError
 from neardup.errors import NeardupError
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
-from neardup.service.executor import Executor, Missing, Told, near_of, refusal_of
+from neardup.service.executor import Executor, Missing, Told, near_of, refusal_error
 from neardup.service.requests import Arriving, OnDuplicate
 from neardup.service.web import monitoring
 from neardup.service.web.limits import Limits, RefusedError
@@ -129,7 +129,7 @@ class Front(Executor):
         try:
             return await self._workers.run(work, deadline, to_its_end=True)
         except NeardupError as error:
-            refusal = refusal_of(error, self.names)
+            refusal = refusal_error(error, self.names)
             if refusal.code == "shard":
                 refusal.do = "Repeat it: a part of the change may have been made"
             raise refusal from error

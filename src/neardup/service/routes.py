@@ -148,7 +148,7 @@ class Endpoint(Route):
             elif one.required:
                 faults.append((f"{one.place}.{one.name}", "Field required"))
         if faults:
-            raise _invalid(faults)
+            raise _invalid_error(faults)
         return values
 
     def operation(self, about: Described) -> dict[str, Any]:
@@ -196,7 +196,7 @@ def _content(record: type) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": {"$ref": _REFERENCE.format(name=record.__name__)}}}}
 
 
-def _invalid(faults: list[tuple[str, str]]) -> RefusedError:
+def _invalid_error(faults: list[tuple[str, str]]) -> RefusedError:
     fields = tuple(faults[:_SHOWN])
     more = f" and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
     message = f"The request is invalid: {'; '.join(': '.join(field) for field in fields)}{more}"

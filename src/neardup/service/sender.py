@@ -81,7 +81,7 @@ class Sender:
             transport=transport,
         )
         self._broken, self._late = httpx.HTTPError, httpx.TimeoutException
-        self._time = WholeTime(lambda: late(self.url, timeout))
+        self._time = WholeTime(lambda: late_error(self.url, timeout))
 
     def send(
         self,
@@ -118,7 +118,7 @@ class Sender:
         try:
             return msgspec.convert(data, kind)
         except msgspec.ValidationError as error:
-            raise self.unlike(f"JSON that is no answer to {method} {path}: {_shown(error)}") from error
+            raise self.unlike_error(f"JSON that is no answer to {method} {path}: {_shown(error)}") from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -127,7 +127,7 @@ class Sender:
     def _answered(
         self, method: str, path: str, request: Mapping[str, Any], deadline: Deadline | None = None
     ) -> Answered:
-        deadline = deadline or Deadline(self._timeout, lambda: late(self.url, self._timeout))
+        deadline = deadline or Deadline(self._timeout, lambda: late_error(self.url, self._timeout))
         try:
             with (
                 self._time.limited(deadline) as extensions,
@@ -135,7 +135,7 @@ class Sender:
             ):
                 return answered(response, self._largest, deadline, self.url)
         except self._late as error:
-            raise late(self.url, self._timeout) from error
+            raise late_error(self.url, self._timeout) from error
         except self._broken as error:
             way = "Check the address, and that the service runs"
             raise errors.NetworkError(
@@ -159,10 +159,10 @@ class Sender:
             return data
         refusal = data.get("error") if isinstance(data, dict) else None
         if not isinstance(refusal, dict):
-            raise self.unlike(f"status {status}, and not like a service")
-        raise error_of(status, refusal, query)
+            raise self.unlike_error(f"status {status}, and not like a service")
+        raise answered_error(status, refusal, query)
 
-    def unlike(self, how: str) -> errors.NetworkError:
+    def unlike_error(self, how: str) -> errors.NetworkError:
         """Return the error for an answer that no service of this version sends."""
         way = "Check that the address is that of neardup serve, of this version"
         return UnlikeAnswerError(f"{self.url} answered with {how}", "", way)
@@ -186,7 +186,7 @@ def _address(url: str) -> httpx.URL:
     return address
 
 
-def error_of(status: int, refusal: Mapping[str, Any], query: str = "") -> errors.NeardupError:
+def answered_error(status: int, refusal: Mapping[str, Any], query: str = "") -> errors.NeardupError:
     """Return the error that the body of a refusal means, as the method of a collection would raise it."""
     code = refusal.get("code")
     parts = tuple(_lines(str(refusal.get(name) or "")[:_LONGEST_PART]) for name in ("given", "allowed", "do"))
@@ -309,7 +309,7 @@ def answered(response: httpx.Response, largest: int, deadline: Deadline, url: st
     return Answered(response.status_code, response.headers, data)
 
 
-def late(url: str, seconds: float) -> errors.LimitError:
+def late_error(url: str, seconds: float) -> errors.LimitError:
     """Return the error for an answer that is not whole in time."""
     return errors.LimitError(
         f"The service at {url} did not answer within {seconds:g} seconds",

@@ -12,7 +12,7 @@ from neardup.errors import LimitError, NetworkError
 from neardup.runtime import Deadline
 from neardup.service import answers
 from neardup.service.client import Client
-from neardup.service.sender import Sender, UnlikeAnswerError, late
+from neardup.service.sender import Sender, UnlikeAnswerError, late_error
 
 if TYPE_CHECKING:
     import httpx
@@ -73,7 +73,7 @@ class ShardSender(Sender):
     def _is_alive(self) -> bool:
         """Whether the process answers although the request took too long."""
         try:
-            deadline = Deadline(_PROBE_SECONDS, lambda: late(self.url, _PROBE_SECONDS))
+            deadline = Deadline(_PROBE_SECONDS, lambda: late_error(self.url, _PROBE_SECONDS))
             answer = self._answered("GET", "/health", {"timeout": _PROBE_SECONDS}, deadline)
         except (NetworkError, LimitError):
             return False
@@ -117,7 +117,7 @@ class ShardClient(Client):
         try:
             return ShardPage(page.page(page.query), page.begin)
         except ValueError as error:
-            raise self._sender.unlike(f"hits that are none: {error}") from error
+            raise self._sender.unlike_error(f"hits that are none: {error}") from error
 
 
 class RemoteShard:

@@ -97,7 +97,7 @@ def tokens_as_words(text: str, name: str) -> TokenText:
             before = (begin, end)
             spans += before
     except (Exception, SystemExit) as error:  # of another package, given a text that nobody has seen
-        raise _failed(name, error) from error
+        raise _failed_error(name, error) from error
     return laid_out(words, np.array(spans, np.int64).reshape(-1, 2))
 
 
@@ -117,7 +117,7 @@ def as_word(token: str) -> str:
     return _SIGN + token.casefold().encode("utf-8", "surrogatepass").hex()
 
 
-def _failed(name: str, error: Any) -> InputError:
+def _failed_error(name: str, error: Any) -> InputError:
     return InputError(
         f"The tokenizer {name} fails on a text: {type(error).__name__}: {error}",
         "(token, begin, end) for each token in order, a str that is not empty and its place in the text",

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import entries, fields, intake
-from neardup.collection.contract import too_long
+from neardup.collection.contract import too_long_error
 from neardup.collection.entries import entries_of
 from neardup.collection.fields import STREAM_FAULT
 from neardup.collection.settings import CollectionSettings
@@ -96,7 +96,7 @@ def test_fingerprinting_looks_at_the_clock_between_portions(name: str, monkeypat
     plain = entries._array
 
     def soon() -> Deadline:
-        return Deadline(3, too_long, lambda: clock[0])
+        return Deadline(3, too_long_error, lambda: clock[0])
 
     def counted(portion: bytes) -> Any:
         given.append(len(portion))

@@ -132,7 +132,7 @@ def test_a_text_that_is_too_long_is_refused(name: str, monkeypatch: pytest.Monke
     assert len(extract(LONG[name], name)) > 50
     for place in ("content.TEXT_CHARACTERS", "pdf.TEXT_CHARACTERS"):
         monkeypatch.setattr(f"neardup.io.formats.{place}", 50)
-    assert f"{content.TEXT_CHARACTERS // 10**6} million characters" in str(content.too_long())
+    assert f"{content.TEXT_CHARACTERS // 10**6} million characters" in str(content.long_error())
     with pytest.raises(InputError, match=r"more than .* million characters"):
         extract(LONG[name], name)
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from neardup.errors import OutputError
-from neardup.io.writers.filesystem import unwritable
+from neardup.io.writers.filesystem import unwritable_error
 from neardup.io.writers.folder import OutputFolder
-from neardup.io.writers.kept_rows import _failed
+from neardup.io.writers.kept_rows import _failed_error
 from neardup.io.writers.output import Output, OutputImage, OutputPage, OutputTable, ProblemList
 from neardup.io.writers.scratch import Scratch
 from support.messages import has_parts
@@ -31,14 +31,14 @@ REASONS = {
 
 @pytest.mark.parametrize("number", REASONS)
 def test_each_reason_has_its_words_and_its_way_out(number: int) -> None:
-    error = unwritable("out", OSError(number, os.strerror(number)))
+    error = unwritable_error("out", OSError(number, os.strerror(number)))
     why, do = REASONS[number]
     assert has_parts(error.given, "out", why, os.strerror(number))
     assert do in error.do
 
 
 def test_no_two_reasons_share_their_words() -> None:
-    words = {unwritable("out", OSError(number, os.strerror(number))).given for number in REASONS}
+    words = {unwritable_error("out", OSError(number, os.strerror(number))).given for number in REASONS}
     assert len(words) == len(REASONS)
 
 
@@ -56,7 +56,7 @@ def test_every_writer_says_why(writer: type[Output], tmp_path: Path) -> None:
 
 def test_rows_and_working_files_say_why(tmp_path: Path) -> None:
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    assert has_parts(str(_failed(tmp_path / "kept.parquet", full)), "kept.parquet", "disk is full", "space")
+    assert has_parts(str(_failed_error(tmp_path / "kept.parquet", full)), "kept.parquet", "disk is full", "space")
     scratch = Scratch(tmp_path)
     with pytest.raises(OutputError) as raised, scratch.failing_in_words(5):
         raise full

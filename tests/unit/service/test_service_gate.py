@@ -307,7 +307,7 @@ def test_work_that_no_clock_stops_is_answered_and_what_waits_behind_it_is_not_be
 
 def test_more_requests_than_allowed_are_refused(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     refused: list[str] = []
-    whole = web_limits.overloaded
+    whole = web_limits.overloaded_error
 
     def overloaded(what: str) -> Any:
         refused.append(what)
@@ -318,7 +318,7 @@ def test_more_requests_than_allowed_are_refused(small: Service, monkeypatch: pyt
             time.sleep(0.001)
         return {"documents": 0}
 
-    monkeypatch.setattr(web_limits, "overloaded", overloaded)
+    monkeypatch.setattr(web_limits, "overloaded_error", overloaded)
     monkeypatch.setattr(collection.Collection, "info", until_the_others_are_refused)
     answers = small.all([("GET", "/v1/stats")] * 6 + [("GET", "/health")])
     assert sorted(answer.status for answer in answers) == [200, 200, 200, 503, 503, 503, 503]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from neardup.collection import Collection, Near
-from neardup.collection.contract import too_long
+from neardup.collection.contract import too_long_error
 from neardup.collection.intake import Adding
 from neardup.collection.near import Finder
 from neardup.collection.search import search
@@ -56,7 +56,7 @@ def test_wherever_the_time_ends_nothing_is_left(tmp_path: Path, near: Near, on_n
         before, looks = state(collection), 0
         for allowed in count():
             asked = iter([0.0] * (allowed + 1))  # the first look is at the beginning, to know the end
-            deadline = Deadline(50, too_long, lambda asked=asked: next(asked, 100.0))
+            deadline = Deadline(50, too_long_error, lambda asked=asked: next(asked, 100.0))
             with collection.together():
                 try:
                     Adding(collection.store, "replace", near, on_near, deadline=deadline).put(entries)
@@ -122,7 +122,7 @@ def test_of_a_batch_only_the_slow_one_is_undone(tmp_path: Path, monkeypatch: pyt
         entries = [collection.prepare([id], [TEXT], [{}]) for id in "abc"]
 
         def in_time() -> Any:
-            deadline = Deadline(50, too_long, lambda: now[0])
+            deadline = Deadline(50, too_long_error, lambda: now[0])
             return Adding(collection.store, "error", Near(0.5), "keep", deadline=deadline).put(entries[1])
 
         async def together() -> list[Any]:

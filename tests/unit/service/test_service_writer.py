@@ -15,7 +15,7 @@ from neardup.errors import OutputError
 from neardup.runtime import Deadline
 from neardup.service import endpoints
 from neardup.service.executor import MOST_TOGETHER, Writer
-from neardup.service.web.limits import RefusedError, timeout
+from neardup.service.web.limits import RefusedError, timeout_error
 from neardup.service.web.server import Turn, Workers
 from support.made_service import Service, serving
 
@@ -200,7 +200,7 @@ def test_workers_end_and_begin_nothing_more() -> None:
         return await workers.run(lambda: 7, Deadline(SOON))
 
     async def late() -> int:
-        return await workers.run(lambda: 7, Deadline(-1, timeout))
+        return await workers.run(lambda: 7, Deadline(-1, timeout_error))
 
     assert asyncio.run(run()) == 7
     with pytest.raises(RefusedError, match="time limit"):

@@ -144,15 +144,15 @@ class Deciding:
         if verdict == "not alike":
             chain = ties.chain(a, b)
             if chain:
-                raise self._contradiction(verdict, pair, self._named("duplicates", chain))
+                raise self._contradiction_error(verdict, pair, self._named("duplicates", chain))
         elif verdict in TOGETHER:
             apart = ties.between(ties.bundle(a), set(ties.bundle(b)))
             if apart:
                 others = [*ties.chain(a, apart[0]), *ties.chain(apart[1], b)]
                 known = self._named("duplicates", others) + self._named("not alike", [apart])
-                raise self._contradiction(verdict, pair, known)
+                raise self._contradiction_error(verdict, pair, known)
 
-    def _contradiction(self, verdict: Verdict, pair: Pair, others: list[str]) -> InputError:
+    def _contradiction_error(self, verdict: Verdict, pair: Pair, others: list[str]) -> InputError:
         listed = "; ".join(others[:5]) + (f"; and {len(others) - 5} more" if len(others) > 5 else "")
         stated = "not alike" if verdict == "not alike" else "duplicates"
         return InputError(

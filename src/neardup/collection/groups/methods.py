@@ -12,7 +12,7 @@ from neardup.collection import records
 from neardup.collection.arrivals import group_pending
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow, StoredRow
 from neardup.collection.entries import likeness, unpack
-from neardup.collection.fields import Ids, unknown, usable_id, usable_ids
+from neardup.collection.fields import Ids, unknown_error, usable_id, usable_ids
 from neardup.collection.groups.decisions import Deciding
 from neardup.collection.groups.formation import THRESHOLD
 from neardup.collection.groups.thresholds import regroup
@@ -405,7 +405,7 @@ class GroupsAndDecisions:
         name = usable_id(id)
         number = self.store.numbers([name]).get(name)
         if number is None:
-            raise unknown([name])
+            raise unknown_error([name])
         return number
 
     def _pair(self, a: str | int, b: str | int) -> tuple[int, int]:
@@ -439,7 +439,7 @@ def tag_chosen(
     with store.writing():
         there = store.numbers(chosen.ids)
         if missing := [id for id in chosen.ids if id not in there]:
-            raise unknown(missing)
+            raise unknown_error(missing)
         numbers = [there[id] for id in chosen.ids]
         if chosen.group is not None:
             collection.group(chosen.group)

@@ -387,11 +387,11 @@ class _Planner:
     def words(self, node: WordsClause) -> WordsStep:
         wanted = tuple(tokens(node.words))
         if not wanted:
-            raise self.error(
+            raise self.query_error(
                 "There is no word in this", "Words are made of letters and digits of any script", node
             )
         if len(wanted) > MOST_WORDS:
-            raise self.error(
+            raise self.query_error(
                 f"These are {len(wanted):,} words",
                 f"A phrase has {MOST_WORDS} words at most",
                 node,
@@ -410,7 +410,7 @@ class _Planner:
         if node.field in self.fields:
             return
         if not self.view.has_field(node.field):
-            raise self.error(
+            raise self.query_error(
                 "No document has metadata under this name",
                 "A name before : or a comparison is that of a metadata field",
                 node,
@@ -425,7 +425,7 @@ class _Planner:
         self.fingerprints.append(step)
         return step
 
-    def error(self, what: str, allowed: str, node: WordsClause | FieldClause, do: str = "") -> QueryError:
+    def query_error(self, what: str, allowed: str, node: WordsClause | FieldClause, do: str = "") -> QueryError:
         return QueryError(what, allowed, do, query=self.query.text, position=node.span[0])
 
 

@@ -140,13 +140,13 @@ def _existing(
     if len(found) == 1:
         return found[0]
     if not found:
-        raise _unknown(given, clause, query, view)
+        raise _unknown_error(given, clause, query, view)
     said = "; ".join(f"{_quoted(reading)} means {_meaning(reading)}" for reading, _ in found)
     what = "This id has more than one meaning, because several such documents exist"
     raise _error(clause, query, what, said, "Write the id in quotation marks, as here")
 
 
-def _unknown(
+def _unknown_error(
     given: tuple[syntax.IdReading, ...], clause: syntax.Fingerprint, query: syntax.Query, view: View
 ) -> QueryError:
     word = given[-1].id

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from neardup.collection.contract import StoreUnavailableError, too_long
+from neardup.collection.contract import StoreUnavailableError, too_long_error
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
 from neardup.io.place import Place
 
@@ -18,14 +18,14 @@ def explained(path: Place, wait: float) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise explanation(error, path, wait) from error
+        raise explained_error(error, path, wait) from error
 
 
-def explanation(error: sqlite3.Error | UnicodeDecodeError, path: Place, wait: float) -> NeardupError:
+def explained_error(error: sqlite3.Error | UnicodeDecodeError, path: Place, wait: float) -> NeardupError:
     """Return the neardup error about the collection ``path`` for an SQLite error."""
     if isinstance(error, UnicodeDecodeError):  # SQLite quotes the bytes that it cannot read
-        return damaged(path, "it contains bytes that are not UTF-8")
-    return _translated(error, path, wait)
+        return damaged_error(path, "it contains bytes that are not UTF-8")
+    return _translated_error(error, path, wait)
 
 
 def is_busy(error: sqlite3.Error) -> bool:
@@ -34,20 +34,20 @@ def is_busy(error: sqlite3.Error) -> bool:
     return code & _PRIMARY in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _translated(error: sqlite3.Error, path: Place, wait: float) -> NeardupError:
+def _translated_error(error: sqlite3.Error, path: Place, wait: float) -> NeardupError:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         if "decode" in str(error):  # the bytes read are not UTF-8, and only UTF-8 was ever written
-            return damaged(path, str(error))
+            return damaged_error(path, str(error))
         # raised by the module, not by the database: a closed connection, a value of the wrong kind
         return StoreUnavailableError(
             f"The collection {path} cannot be used: {error}", "An open collection", "Open it again"
         )
     match code & _PRIMARY:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return busy(path, wait)
+            return busy_error(path, wait)
         case sqlite3.SQLITE_INTERRUPT:
-            return too_long()
+            return too_long_error()
         case sqlite3.SQLITE_FULL:
             return OutputError(
                 f"There is no space left to write to {path}",
@@ -67,7 +67,7 @@ def _translated(error: sqlite3.Error, path: Place, wait: float) -> NeardupError:
                 "Change the permissions, open it for reading only, or work on a copy",
             )
         case sqlite3.SQLITE_NOTADB:
-            return not_a_collection(path, "it is not an SQLite database, or its first bytes are damaged")
+            return not_a_collection_error(path, "it is not an SQLite database, or its first bytes are damaged")
         case sqlite3.SQLITE_IOERR:
             return OutputError(
                 f"{path} could not be read or written: {error}",
@@ -75,7 +75,7 @@ def _translated(error: sqlite3.Error, path: Place, wait: float) -> NeardupError:
                 "Check the disk, its quotas and the collection. " + _UNHARMED,
             )
         case sqlite3.SQLITE_CORRUPT:
-            return damaged(path, str(error))
+            return damaged_error(path, str(error))
         case sqlite3.SQLITE_TOOBIG:
             return InputError("A document is too large to be stored", "At most 64 MB of text", "Split it")
     return OutputError(f"{path}: {error}. Nothing of this batch was stored")
@@ -92,10 +92,10 @@ def well_formed(path: Place) -> Iterator[None]:
     except NeardupError:
         raise
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise damaged(path, f"a stored value differs from the written one ({error})") from error
+        raise damaged_error(path, f"a stored value differs from the written one ({error})") from error
 
 
-def busy(path: Place, wait: float) -> OutputError:
+def busy_error(path: Place, wait: float) -> OutputError:
     """Return the error for a file that another process or thread is writing to."""
     return OutputError(
         f"{path} has been locked by another writer for more than {wait:g} seconds",
@@ -104,7 +104,7 @@ def busy(path: Place, wait: float) -> OutputError:
     )
 
 
-def not_a_collection(path: Place, why: str) -> FormatError:
+def not_a_collection_error(path: Place, why: str) -> FormatError:
     """Return the error for a file that is not a collection."""
     return FormatError(
         f"{path} is not a neardup collection: {why}",
@@ -113,6 +113,6 @@ def not_a_collection(path: Place, why: str) -> FormatError:
     )
 
 
-def damaged(path: Place, what: str) -> FormatError:
+def damaged_error(path: Place, what: str) -> FormatError:
     """Return the error for a damaged collection."""
     return FormatError(f"The collection {path} is damaged: {what}", "", "Restore it from a copy")

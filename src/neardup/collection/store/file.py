@@ -31,7 +31,7 @@ from uuid import uuid4
 from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import schema
-from neardup.collection.store.failures import damaged, explained, not_a_collection
+from neardup.collection.store.failures import damaged_error, explained, not_a_collection_error
 from neardup.collection.store.header import header_of, require_current, settings_of
 from neardup.collection.store.schema import FORMAT_VERSION, WITH_BASE_TEXTS
 from neardup.errors import FormatError, InputError, OutputError
@@ -96,7 +96,7 @@ def hold(path: Path) -> OpenFile:
         with _guard:
             held = _known(path) or _opened(path, name)
             if held.name != name:
-                raise _elsewhere(path)
+                raise _elsewhere_error(path)
             held.users += 1
             _held[held.key] = held
             return held
@@ -119,7 +119,7 @@ def _opened(path: Path, name: bytes) -> OpenFile:
     others = _locked(descriptor, name)
     if others is None:
         os.close(descriptor)
-        raise _elsewhere(path)
+        raise _elsewhere_error(path)
     if HAS_LOCKS and not os.path.exists(path):  # remove_untouched was quicker
         os.close(descriptor)
         raise FileNotFoundError(ENOENT, os.strerror(ENOENT))
@@ -194,7 +194,7 @@ def _name(path: Path) -> bytes:
     return blake2b(os.fsencode(f"{folder.st_dev} {folder.st_ino} {real.name}"), digest_size=16).digest()
 
 
-def _elsewhere(path: Path) -> InputError:
+def _elsewhere_error(path: Path) -> InputError:
     return InputError(
         f"{path} is open under another name",
         "One name at a time: each name has a log of its own, and changes in the other one would be lost",
@@ -492,13 +492,13 @@ def require_collection(file: OpenFile, path: Path) -> None:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", "A collection file") from error
     if not begin.startswith(_MAGIC):
-        raise not_a_collection(path, "it is empty" if not begin else "it is not an SQLite database")
+        raise not_a_collection_error(path, "it is empty" if not begin else "it is not an SQLite database")
     if int.from_bytes(begin[68:72], "big") != schema.APPLICATION_ID:
-        raise not_a_collection(path, "it is the SQLite database of another program")
+        raise not_a_collection_error(path, "it is the SQLite database of another program")
     page = int.from_bytes(begin[16:18], "big")
     if page == 0 or (size % page and not _has_log(path)):
         # SQLite would read zeros for a missing end; while there is a log, the end may just be being written
-        raise damaged(path, "its end was cut off")
+        raise damaged_error(path, "its end was cut off")
     require_own_log(file, path)
 
 
@@ -508,7 +508,9 @@ def checked_settings(connection: sqlite3.Connection, path: Path, *, upgrade: boo
         migrate(connection, str(path))
     foreign = _foreign_objects(connection, path)
     if foreign:
-        raise damaged(path, f"its tables are not those of a collection ({', '.join(map(repr, foreign[:3]))})")
+        raise damaged_error(
+            path, f"its tables are not those of a collection ({', '.join(map(repr, foreign[:3]))})"
+        )
     header = dict(connection.execute("SELECT key, value FROM header"))
     header.pop(LOG_KEY, None)  # it changes all the time, and has a checksum of its own
     return settings_of(header, path)

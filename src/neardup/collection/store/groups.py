@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow
-from neardup.collection.store.failures import damaged
+from neardup.collection.store.failures import damaged_error
 from neardup.collection.store.statements import LISTED, NO_LIMIT, Tables, listed
 from neardup.io.decisions import seal
 from neardup.io.place import Place
@@ -125,7 +125,7 @@ class GroupTables:
         rows = []
         for *row, stored in self._run(statement, *parameters):
             if seal(row) != stored:
-                raise damaged(self._where, f"a row of its groups was changed ({row[0]})")
+                raise damaged_error(self._where, f"a row of its groups was changed ({row[0]})")
             rows.append(row)
         return rows
 

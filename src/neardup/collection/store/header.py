@@ -5,7 +5,7 @@ from collections.abc import Container, Mapping
 from dataclasses import replace
 
 from neardup.collection.settings import CollectionSettings
-from neardup.collection.store.failures import damaged
+from neardup.collection.store.failures import damaged_error
 from neardup.errors import FormatError, SettingError
 from neardup.io.decisions import seal
 from neardup.io.place import Place
@@ -40,7 +40,7 @@ def settings_of(header: Mapping[str, str], place: Place) -> CollectionSettings:
     """The settings in a header. Raises FormatError for one that was changed or is of another version."""
     sealed = {key: value for key, value in header.items() if key != "seal"}
     if header.get("seal", "") != _seal(sealed):
-        raise damaged(place, "its header was changed")
+        raise damaged_error(place, "its header was changed")
     made = (header.get("fingerprint"), header.get("unicode"))
     if made != (str(FINGERPRINT_VERSION), UNICODE_VERSION):
         raise FormatError(
@@ -52,7 +52,7 @@ def settings_of(header: Mapping[str, str], place: Place) -> CollectionSettings:
         settings = CollectionSettings.of(**json.loads(header["settings"]))
         return replace(settings, secret=_secret(header["secret"]), has_parts=header.get(_PARTS) == "named")
     except (KeyError, TypeError, ValueError, SettingError) as error:
-        raise damaged(place, f"its settings cannot be read ({error})") from error
+        raise damaged_error(place, f"its settings cannot be read ({error})") from error
 
 
 def require_current(found: int, where: str, steps: Container[int], wanted: int, more: str = "") -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from neardup.collection.contract import OPERATORS, Operator, StoredRow, Totals, Value
 from neardup.collection.fields import facts, holds
 from neardup.collection.settings import CollectionSettings
-from neardup.collection.store.failures import damaged, well_formed
+from neardup.collection.store.failures import damaged_error, well_formed
 from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments
 from neardup.collection.store.statements import LISTED, listed
 from neardup.errors import FormatError, InputError
@@ -87,7 +87,7 @@ class StoreLookups:
     def _totals(self) -> list[int]:
         rows = self._all(SEALED_TOTALS)
         if len(rows) != 1 or seal(rows[0][:-1]) != rows[0][-1]:
-            raise self._damaged("its totals were changed")
+            raise self._damaged_error("its totals were changed")
         return list(rows[0][:-1])
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
@@ -109,7 +109,7 @@ class StoreLookups:
         """(number, id) of the first ``limit`` documents with a number above ``after``, ascending."""
         rows = self._all("SELECT number, id FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, limit)
         if not all(isinstance(id, str) for _, id in rows):
-            raise self._damaged("an id is not text")
+            raise self._damaged_error("an id is not text")
         return rows
 
     def rows(self, numbers: Int64s) -> list[StoredRow]:
@@ -127,7 +127,7 @@ class StoreLookups:
         found = self._all(BASE_TEXTS)
         for document, mark, stored in found:
             if seal([document, mark]) != stored:
-                raise self._damaged(f"the role of document number {document} was changed")
+                raise self._damaged_error(f"the role of document number {document} was changed")
         return {document: mark for document, mark, _ in found}
 
     def ids(self, numbers: Int64s) -> list[str]:
@@ -228,7 +228,7 @@ class StoreLookups:
         rows = self._all(f"{ROW} WHERE number {LISTED}", listed(numbers))
         for *row, signature, stored in rows:
             if seal(row, signature) != stored:
-                raise self._damaged(f"the row of document {row[1]!r} was changed")
+                raise self._damaged_error(f"the row of document {row[1]!r} was changed")
         return rows
 
     def _column(self, statement: str, *parameters: Any) -> Int64s:
@@ -238,8 +238,8 @@ class StoreLookups:
         with well_formed(self._place):
             return np.array(values, np.int64)
 
-    def _damaged(self, what: str) -> FormatError:
-        return damaged(self._place, what)
+    def _damaged_error(self, what: str) -> FormatError:
+        return damaged_error(self._place, what)
 
 
 def require_comparable(operator: str, value: Any) -> None:

@@ -10,11 +10,11 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from neardup.collection.contract import Operator, StoreUnavailableError, Value, too_long
+from neardup.collection.contract import Operator, StoreUnavailableError, Value, too_long_error
 from neardup.collection.settings import CollectionSettings, GivenSettings
 from neardup.collection.store import postgres_session as session
 from neardup.collection.store import postgres_tables
-from neardup.collection.store.failures import damaged, not_a_collection
+from neardup.collection.store.failures import damaged_error, not_a_collection_error
 from neardup.collection.store.header import header_of, require_current, resealed, settings_of
 from neardup.collection.store.lookups import BASE_TEXTS, SEALED_TOTALS
 from neardup.collection.store.segments import Segments, SegmentWriting, registered
@@ -95,7 +95,7 @@ class PostgresStore(Store):
             foreign = postgres_tables.foreign_objects(connection, self._url.schema)
         if foreign:
             names = ", ".join(map(repr, foreign[:3]))
-            raise damaged(self._url, f"its tables are not those of a collection ({names})")
+            raise damaged_error(self._url, f"its tables are not those of a collection ({names})")
         return settings_of({key: value for key, value in header.items() if key not in _CHANGING}, self._url)
 
     def _create(self, connection: session.Session, settings: CollectionSettings) -> None:
@@ -354,7 +354,7 @@ class PostgresStore(Store):
 
     def _run(self, work: Callable[[session.Session], list[Any]]) -> list[Any]:
         if getattr(self._local, "deadline", UNLIMITED).passed:
-            raise too_long()
+            raise too_long_error()
         connection = getattr(self._local, "writer", None) or getattr(self._local, "reader", None)
         with session.explained(self._url, self._wait):
             if connection is not None:
@@ -389,13 +389,13 @@ def _header(connection: session.Session, place: DatabaseURL) -> dict[str, str]:
     except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, ValueError):
         header = {}
     if _VERSION not in header:
-        raise not_a_collection(place, f"the schema {place.schema!r} has tables of another program")
+        raise not_a_collection_error(place, f"the schema {place.schema!r} has tables of another program")
     return header
 
 
 def _version(header: Mapping[str, str], place: DatabaseURL) -> int:
     if not header[_VERSION].isdecimal():
-        raise damaged(place, "its header was changed")
+        raise damaged_error(place, "its header was changed")
     return int(header[_VERSION])
 
 

@@ -22,8 +22,8 @@ from psycopg.types.string import StrBinaryDumper, StrDumperUnknown, TextBinaryLo
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from neardup import display
-from neardup.collection.contract import StoreUnavailableError, too_long
-from neardup.collection.store.failures import busy, damaged
+from neardup.collection.contract import StoreUnavailableError, too_long_error
+from neardup.collection.store.failures import busy_error, damaged_error
 from neardup.collection.store.statements import LISTED
 from neardup.errors import InputError, NeardupError, OutputError
 from neardup.io.place import DatabaseURL
@@ -210,9 +210,9 @@ def explained(place: DatabaseURL, wait: float) -> Iterator[None]:
             "Try again",
         ) from error
     except psycopg.Error as error:
-        raise _translated(error, place, wait) from _without_password(error)
+        raise _translated_error(error, place, wait) from _without_password(error)
     except UnicodeDecodeError as error:
-        raise damaged(place, "it contains bytes that are not UTF-8") from error
+        raise damaged_error(place, "it contains bytes that are not UTF-8") from error
 
 
 def _without_password(error: psycopg.Error) -> psycopg.Error | None:
@@ -220,14 +220,14 @@ def _without_password(error: psycopg.Error) -> psycopg.Error | None:
     return error if error.sqlstate else None
 
 
-def _translated(error: psycopg.Error, place: DatabaseURL, wait: float) -> NeardupError:
+def _translated_error(error: psycopg.Error, place: DatabaseURL, wait: float) -> NeardupError:
     state = error.sqlstate or ""
     message = (error.diag.message_primary or "").strip()
     match state:
         case "55P03":
-            return busy(place, wait)
+            return busy_error(place, wait)
         case "57014":
-            return too_long()
+            return too_long_error()
         case "53100":
             return OutputError(
                 f"The server of {place} has no space left", "", "Make room, or give smaller batches. " + _UNHARMED
@@ -245,13 +245,13 @@ def _translated(error: psycopg.Error, place: DatabaseURL, wait: float) -> Neardu
                 "Grant it, or name another user",
             )
         case "42P01" | "42703" | "3F000" | "42883":
-            return damaged(place, message)
+            return damaged_error(place, message)
         case "54000" | "54001":
             return InputError("A document is too large to be stored", "At most 64 MB of text", "Split it")
         case "40001" | "40P01":
             return OutputError(f"{place} was changed while it was read: {message}", "", "Try again")
     if state.startswith(("XX", "22")):
-        return damaged(place, message)
+        return damaged_error(place, message)
     if not state or state.startswith(("08", "57P", "53", "28", "3D")):
         why = message or _first_line(error)
         return StoreUnavailableError(

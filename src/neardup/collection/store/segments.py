@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.collection.contract import KEPT
-from neardup.collection.store.failures import damaged, well_formed
+from neardup.collection.store.failures import damaged_error, well_formed
 from neardup.collection.store.statements import LISTED, Tables, listed
 from neardup.errors import FormatError
 from neardup.io.decisions import seal
@@ -205,7 +205,7 @@ class Segments:
         rows = self._run(registered(self._segments))
         for *row, stored in rows:
             if seal(row) != stored:
-                raise self.damaged("a row of its posting lists was changed")
+                raise self.damaged_error("a row of its posting lists was changed")
         return [Segment(*row[:-1]) for row in rows]
 
     def lists(self, hashes: UInt64s) -> tuple[Int64s, Int64s]:
@@ -274,7 +274,7 @@ class Segments:
         out = np.empty(len(data), np.uint64)
         count = kernels.decode(data, ends, blocks, segment.shift, out)
         if count < 0:
-            raise self.damaged("a block of its posting lists was changed")
+            raise self.damaged_error("a block of its posting lists was changed")
         return out[:count]
 
     def rows(self, numbers: Int64s) -> list[tuple[int, bytes]]:
@@ -322,9 +322,9 @@ class Segments:
         bounds = [(k << KEY_BITS) // parts for k in range(parts + 1)]
         return (self.decoded(segment, low, high) for low, high in pairwise(bounds))
 
-    def damaged(self, what: str) -> FormatError:
+    def damaged_error(self, what: str) -> FormatError:
         """The error for tables that were changed."""
-        return damaged(self._path, what)
+        return damaged_error(self._path, what)
 
     def _located(self, segments: list[Segment], hashes: UInt64s) -> _Located:
         """Where the lists of hashes are, in segments that are held and in the blocks of others."""
@@ -368,7 +368,7 @@ class Segments:
         steps = (keys & ((1 << shifts) - 1)).ravel()
         sound = kernels.first_damaged(data, bounds) < 0
         if not (sound and kernels.locate(data, bounds, rows, steps, counts, places)):
-            raise self.damaged("a block of its posting lists was changed")
+            raise self.damaged_error("a block of its posting lists was changed")
         shape = len(segments), len(keys)
         return data, counts.reshape(shape), places.reshape(shape)
 
@@ -381,7 +381,7 @@ class Segments:
         unread = [k for k, known in enumerate(postings) if known is None]
         in_blocks = (table[unread].ravel() for table in (counts, places, starts))
         if not kernels.gather(data, *in_blocks, documents):
-            raise self.damaged("a block of its posting lists was changed")
+            raise self.damaged_error("a block of its posting lists was changed")
         for k, known in enumerate(postings):
             if known is not None:
                 kernels.copy_lists(known, counts[k], places[k], starts[k], documents)

@@ -16,7 +16,7 @@ from uuid import uuid4
 from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings, GivenSettings
 from neardup.collection.store import file
-from neardup.collection.store.failures import busy, explained, explanation, is_busy, well_formed
+from neardup.collection.store.failures import busy_error, explained, explained_error, is_busy, well_formed
 from neardup.collection.store.segments import SegmentWriting
 from neardup.collection.store.sqlite_tables import SqliteLookups, SqliteTables
 from neardup.errors import FormatError, InputError, OutputError
@@ -33,7 +33,7 @@ def back_up(source: sqlite3.Connection, origin: Path, target: Path) -> None:
     if ``target`` exists.
     """
     if target.exists() or target.is_symlink():
-        raise _exists(target)
+        raise _exists_error(target)
     made = target.with_name(f".{target.name[:80]}.{uuid4().hex}.new")
     try:
         with made.open("xb"):
@@ -46,7 +46,7 @@ def back_up(source: sqlite3.Connection, origin: Path, target: Path) -> None:
         os.link(made, target)
         _flush(target.parent)
     except FileExistsError:
-        raise _exists(target) from None
+        raise _exists_error(target) from None
     except OSError as error:
         raise OutputError(
             f"The copy {target} cannot be made: {error.strerror}",
@@ -70,7 +70,7 @@ def _flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def _exists(target: Path) -> OutputError:
+def _exists_error(target: Path) -> OutputError:
     return OutputError(
         f"{target} exists already", "The name of a new file", "Choose another name, or remove it yourself"
     )
@@ -241,7 +241,7 @@ class SqliteStore(SqliteLookups):
             connection.execute("VACUUM")
             (blocked, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if blocked:
-                raise busy(self._place, self._wait)
+                raise busy_error(self._place, self._wait)
 
     def close(self) -> None:
         """Close the store. Closing it twice is allowed."""
@@ -268,7 +268,7 @@ class SqliteStore(SqliteLookups):
         try:
             return self._connection().execute(statement, parameters).fetchall()
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explanation(error, self._place, self._wait) from error
+            raise explained_error(error, self._place, self._wait) from error
         finally:
             self._require_unchanged()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from neardup.collection.contract import StoreUnavailableError
-from neardup.collection.store.failures import busy, damaged
+from neardup.collection.store.failures import busy_error, damaged_error
 from neardup.collection.store.groups import GroupTables
 from neardup.collection.store.lookups import StoreLookups
 from neardup.collection.store.segments import HeldSegments, Segments, contents
@@ -44,7 +44,7 @@ class Store(StoreLookups):
         self._known_common: tuple[str, dict[int, int]] = "", {}
         self._held_segments = HeldSegments()
         self.groups = GroupTables(self._all, self._tables, place)
-        self.decisions = DecisionLog(self._all, partial(damaged, place))
+        self.decisions = DecisionLog(self._all, partial(damaged_error, place))
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
@@ -64,7 +64,7 @@ class Store(StoreLookups):
                 yield transaction
                 transaction.finish()
         except MissingError as error:
-            raise damaged(self._place, str(error)) from error
+            raise damaged_error(self._place, str(error)) from error
         finally:
             self._local.together, self._local.transaction, self._local.tables = part, outer, tables
 
@@ -176,7 +176,7 @@ class Store(StoreLookups):
         if self._is_writing():
             raise OutputError("A transaction is under way in this thread", "One at a time", "End it first")
         if not self._writer_lock.acquire(timeout=self._wait):
-            raise busy(self._place, self._wait)
+            raise busy_error(self._place, self._wait)
         try:
             yield
         finally:

@@ -83,7 +83,7 @@ def explain(
     sets = [shingles(text, length, unit) for _, text in named]
     rows = sorted(set().union(*sets))
     if len(rows) > ROWS:
-        raise _too_much(f"The documents have {len(rows):,} distinct shingles", f"At most {ROWS:,}")
+        raise _too_much_error(f"The documents have {len(rows):,} distinct shingles", f"At most {ROWS:,}")
     matrix = np.array([[row in own for own in sets] for row in rows], np.bool_).reshape(len(rows), len(sets))
     pairs = tuple(_exact(matrix, a, b) for a, b in combinations(range(len(sets)), 2))
     drawn = tuple(
@@ -173,7 +173,7 @@ def read_small(documents: Any, *, least: int = 0, most: int = DOCUMENTS) -> list
     """
     source = open_documents(documents)
     if source.size_bytes is not None and source.size_bytes > 4 * CHARACTERS:
-        raise _too_much("The documents are large", f"At most {CHARACTERS:,} characters in all")
+        raise _too_much_error("The documents are large", f"At most {CHARACTERS:,} characters in all")
     chosen = choose_columns(source, None, None)
     columns = [name for name in (chosen.text, chosen.id) if name is not None]
     named: list[tuple[str, str]] = []
@@ -186,7 +186,7 @@ def read_small(documents: Any, *, least: int = 0, most: int = DOCUMENTS) -> list
         ids = read.table[chosen.id].to_pylist() if chosen.id else [f"text {first + i}" for i in range(len(texts))]
         named += [(str(id), text) for id, text in zip(ids, texts, strict=True)]
         if len(named) > most or sum(len(text) for _, text in named) > CHARACTERS:
-            raise _too_much(
+            raise _too_much_error(
                 f"There are more than {most} documents, or more than {CHARACTERS:,} characters",
                 f"From 2 to {most} small documents",
             )
@@ -199,7 +199,7 @@ def read_small(documents: Any, *, least: int = 0, most: int = DOCUMENTS) -> list
     return named
 
 
-def _too_much(given: str, allowed: str) -> InputError:
+def _too_much_error(given: str, allowed: str) -> InputError:
     return InputError(given, allowed, "Use neardup group, which accepts any number of documents")
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.corpus.repetition.passages import RepeatedPassages
-from neardup.corpus.repetition.stream import ChunkAgain, CorpusTokens, DocumentText, changed
+from neardup.corpus.repetition.stream import ChunkAgain, CorpusTokens, DocumentText, changed_error
 from neardup.corpus.repetition.windows import RepeatedBlocks
 from neardup.deduplication.runs import Meter
 from neardup.errors import InputError, SettingError
@@ -165,7 +165,7 @@ def write_cut(
             written = write_kept(folder, documents, cutter.rows, result.threads, advance, extra=extra)
             files = written.files
             if written.read != len(every):
-                raise changed()
+                raise changed_error()
         else:
             files = {"form": "one file", "files": 1, "listed": []}
             texts = result.read(every)
@@ -200,7 +200,7 @@ class _Cutter:
         low, high = np.searchsorted(rows.chunks, (chunk.index, chunk.index + 1)).tolist()
         numbers = rows.rows[low:high]
         if numbers.tolist() != native.row_numbers.tolist():
-            raise changed()
+            raise changed_error()
         spans = self._spans(chunk, low, high)
         if self._rules.annotate:
             marks = [[{"begin": begin, "end": end} for begin, end in spans.get(k, ())] for k in range(low, high)]

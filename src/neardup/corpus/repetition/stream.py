@@ -317,7 +317,7 @@ class ChunkAgain(NamedTuple):
         """
         spans = np.empty_like(ranges)
         if not range_bytes(self.batch, unicode_tables(), documents - self.first, sizes, ranges, spans):
-            raise changed()
+            raise changed_error()
         return spans
 
 
@@ -329,7 +329,7 @@ class DocumentText(NamedTuple):
     tokens: Int64s
 
 
-def changed() -> InputError:
+def changed_error() -> InputError:
     """The error of an input that is no longer as it was read first."""
     return InputError(
         "The input changed while it was read",
@@ -361,7 +361,7 @@ def chunks_again(
         begin = first[chunk.index]
         low, high = np.searchsorted(wanted, (begin, begin + len(texts)))
         if high < len(wanted) and of_chunk[wanted[high]] == chunk.index:
-            raise changed()
+            raise changed_error()
         return work(ChunkAgain(text_batch(texts), begin), wanted[low:high])
 
     if chunks:
@@ -378,7 +378,7 @@ def read_again(
         for document in some.tolist():
             tokens = token_bytes(texts.batch, document - texts.first, unicode_tables()).reshape(-1, 2)
             if len(tokens) != stream.ends[document] - stream.begins_at(document):
-                raise changed()
+                raise changed_error()
             read.append(DocumentText(document, texts.text(document), tokens))
         return read
 

@@ -646,7 +646,7 @@ def decoded(data: bytes) -> Any:
     try:
         return msgspec.json.decode(data)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
-        raise _unusable(_first_line(error)) from error
+        raise _unusable_error(_first_line(error)) from error
 
 
 def read_account(plain: dict[str, Any]) -> tuple[RunAccount, Settings]:
@@ -655,7 +655,7 @@ def read_account(plain: dict[str, Any]) -> tuple[RunAccount, Settings]:
         run = msgspec.convert(plain, RunAccount)
         settings, plan = _settings(run), plan_of(run)
     except (msgspec.MsgspecError, SettingError, ValueError, OverflowError, RecursionError) as error:
-        raise _unusable(_first_line(error)) from error
+        raise _unusable_error(_first_line(error)) from error
     _check_together(run, settings, plan)
     return run, settings
 
@@ -663,10 +663,10 @@ def read_account(plain: dict[str, Any]) -> tuple[RunAccount, Settings]:
 def _settings(run: RunAccount) -> Settings:
     given = run.settings
     if lacking := FIELDS.keys() - given.keys():
-        raise _unusable(f"it lacks the settings {', '.join(sorted(lacking))}")
+        raise _unusable_error(f"it lacks the settings {', '.join(sorted(lacking))}")
     settings = Settings.of(**given)
     if settings.digest() != run.settings_digest:
-        raise _unusable("settings_digest is that of other settings")
+        raise _unusable_error("settings_digest is that of other settings")
     return settings
 
 
@@ -682,10 +682,10 @@ def _check_together(run: RunAccount, settings: Settings, plan: Plan | HammingPla
     }
     if any(wrong.values()):
         key = next(key for key, is_wrong in wrong.items() if is_wrong)
-        raise _unusable(f"{key} contradicts the rest")
+        raise _unusable_error(f"{key} contradicts the rest")
 
 
-def _unusable(why: str) -> ChangedError:
+def _unusable_error(why: str) -> ChangedError:
     return ChangedError(f"run.json cannot be used: {why}")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.deduplication.run.places import StoredPlaces, no_places
+from neardup.deduplication.run.places import StoredPlaces, no_places_error
 from neardup.deduplication.run.records import ResultRecord
 from neardup.deduplication.run.texts import InputTexts, split_id
 from neardup.errors import InputError
@@ -37,7 +37,7 @@ class FileFates:
         """
         of_file, numbers = places.of_rows(removed_rows(result))
         if (of_file < 0).any():
-            raise no_places()
+            raise no_places_error()
         dropped = _dropped(result).to_pylist()
         known = {places.file(number).name: number for number in files}
         self._id: str | None = result.run.columns.id
@@ -95,7 +95,7 @@ def given_back(result: ResultRecord) -> Any:
     """The rows that stay, in the type of the object that was given. Raises InputError if that is not at hand."""
     texts = _at_hand(result)
     if not isinstance(texts.documents, GivesBack):
-        raise _in_files()
+        raise _files_only_error()
     return texts.documents.give_back(stays(result))
 
 
@@ -104,13 +104,13 @@ def refuse_files(documents: object) -> None:
     several = isinstance(documents, list | tuple) and bool(documents)
     names = documents if several else [documents]
     if isinstance(documents, str) or all(isinstance(name, Path) for name in names):  # type: ignore[attr-defined]
-        raise _in_files()
+        raise _files_only_error()
 
 
 def require_rows(documents: Documents) -> None:
     """Raise InputError for documents that have no rows with types."""
     if documents.format not in ("arrow", "parquet", "ipc", "table"):
-        raise _in_files()
+        raise _files_only_error()
 
 
 def stream(result: ResultRecord) -> pa.RecordBatchReader:
@@ -127,7 +127,7 @@ def _batches(texts: InputTexts, kept: Bools, schema: pa.Schema) -> Iterator[pa.R
     for chunk in texts.documents.chunks():
         native = chunk.read_native()
         if not isinstance(native, NativeTable):
-            raise _in_files()
+            raise _files_only_error()
         count = native.table.num_rows
         if count != texts.rows_in(chunk.index):
             raise InputError(
@@ -145,7 +145,7 @@ def _removed(result: ResultRecord) -> Int64s:
     if isinstance(result.texts, InputTexts):
         return np.concatenate([rows, result.texts.dropped]) - result.texts.first_new
     if result.run.against and len(rows):
-        raise _unknown("it has a reference set")
+        raise _unknown_error("it has a reference set")
     return np.concatenate([rows, _by_number(result, _dropped(result))])
 
 
@@ -157,7 +157,7 @@ def _dropped(result: ResultRecord) -> pa.ChunkedArray:
 def _by_number(result: ResultRecord, ids: pa.ChunkedArray) -> Int64s:
     """Removed documents without text, if their ids are the numbers of their rows."""
     if len(ids) and (result.run.columns.id is not None or not pa.types.is_integer(ids.type)):
-        raise _unknown("it removes documents without text")
+        raise _unknown_error("it removes documents without text")
     return np.asarray(ids.to_numpy(), np.int64) if len(ids) else np.empty(0, np.int64)
 
 
@@ -171,7 +171,7 @@ def _at_hand(result: ResultRecord) -> InputTexts:
     )
 
 
-def _in_files() -> InputError:
+def _files_only_error() -> InputError:
     return InputError(
         "The documents are in files, which hold no rows to give back",
         "Documents in memory or in a stream: a data frame, a table, a list, a data set",
@@ -180,7 +180,7 @@ def _in_files() -> InputError:
     )
 
 
-def _unknown(why: str) -> InputError:
+def _unknown_error(why: str) -> InputError:
     return InputError(
         f"The stored tables of this result do not say where its removed documents are: {why}",
         "The result of neardup.find in this process",

@@ -22,7 +22,7 @@ from neardup.errors import InputError
 from neardup.io.contents import ATTACHMENTS, Attachment, carried_by, copied, differing_in
 from neardup.io.inputs import Discovered, Documents, as_text, find_files, open_sources, partition_of
 from neardup.io.place import without_password
-from neardup.io.sources import ChangedError, Recorded, RecordedFiles, Source, damaged, table_in
+from neardup.io.sources import ChangedError, Recorded, RecordedFiles, Source, damaged_error, table_in
 from neardup.runtime import Advance, unreported
 from neardup.settings import LITERAL, MEASURES, Settings
 from neardup.tables import PLACE_TABLES, Floats, Int64s, column, places_among
@@ -56,7 +56,7 @@ class StoredPlaces:
         try:
             return cls(stored.places)
         except (ValueError, KeyError) as error:
-            raise damaged(stored.folder, f"its places cannot be used: {error}") from error
+            raise damaged_error(stored.folder, f"its places cannot be used: {error}") from error
 
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
         """Return the tables of all documents again."""
@@ -118,7 +118,7 @@ def fetched_inputs(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
     try:
         places = StoredPlaces({name: table_in(folder, name) for name in PLACE_TABLES})
     except (OSError, ValueError, ChangedError) as error:
-        raise damaged(folder, f"its places cannot be used: {error}") from error
+        raise damaged_error(folder, f"its places cannot be used: {error}") from error
     remote = [file.source.remote for file in places.inputs(names) if file.source.remote is not None]
     with copied(remote) as copies:
         yield [*(name for name in names if "://" not in name), *copies]
@@ -155,23 +155,23 @@ def _require_recorded(file: Recorded, *, named: bool) -> None:
     if file.source.remote is not None:
         if not named:
             why = "it is a URL, which is not fetched unasked, and is stored without user, password and signature"
-            raise _refused(file, why, "Give --inputs with the whole URL")
+            raise _refused_error(file, why, "Give --inputs with the whole URL")
         _require_seen(file)
         return
     if file.format == "text" and file.digest is None:
         if _size_of(file) != file.size:
-            raise _changed(file, "its size is another")
+            raise _changed_error(file, "its size is another")
         return
     if file.digest is None and not named:
-        raise _refused(file, "the result has no digest to recognise it by")
+        raise _refused_error(file, "the result has no digest to recognise it by")
     try:
         same = file.digest is None or file.source.digest() == file.digest
     except FileNotFoundError:
-        raise _refused(file, "it is not there") from None
+        raise _refused_error(file, "it is not there") from None
     except OSError as error:
-        raise _refused(file, error.strerror or str(error)) from error
+        raise _refused_error(file, error.strerror or str(error)) from error
     if not same:
-        raise _changed(file, "its content is another")
+        raise _changed_error(file, "its content is another")
 
 
 def _require_seen(file: Recorded) -> None:
@@ -179,12 +179,12 @@ def _require_seen(file: Recorded) -> None:
     now = file.source.remote
     assert now is not None
     if not file.pin.is_of(now.pin):
-        raise _changed(file, f"it has {now.pin} (it had {file.pin})")
+        raise _changed_error(file, f"it has {now.pin} (it had {file.pin})")
     if file.digest is not None and file.source.digest() not in (None, file.digest):
-        raise _changed(file, "its content is another")
+        raise _changed_error(file, "its content is another")
 
 
-def _changed(file: Recorded, how: str) -> InputError:
+def _changed_error(file: Recorded, how: str) -> InputError:
     return InputError(
         f"{printable(without_password(file.path))} changed since the result was made: {how}",
         "The input as the run read it",
@@ -192,7 +192,7 @@ def _changed(file: Recorded, how: str) -> InputError:
     )
 
 
-def _refused(file: Recorded, why: str, do: str = "Give --inputs with its place of today") -> InputError:
+def _refused_error(file: Recorded, why: str, do: str = "Give --inputs with its place of today") -> InputError:
     return InputError(
         f"{printable(without_password(file.path))}, where the documents of the result were, cannot be used: {why}",
         "The input as the run read it",
@@ -211,7 +211,7 @@ def _last_part(name: str) -> str:
     return name.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def no_places() -> InputError:
+def no_places_error() -> InputError:
     """Return the error for a result that does not say where its documents are."""
     return InputError(
         "The result does not record where its documents are: they were in memory or on standard input",
@@ -250,7 +250,7 @@ def input_documents(
     changed, or was in memory.
     """
     if not isinstance(result.places, StoredPlaces):
-        raise no_places()
+        raise no_places_error()
     documents = opened_input(result.places.inputs(moved), result)
     text, id = result.run.columns.text, result.run.columns.id
     others, whole = other_columns(documents, text, id), documents.format == "text"
@@ -278,7 +278,7 @@ def input_documents(
 def looked(result: ResultRecord, id: Id) -> Looked:
     """Return a document of the input. Raises InputError if it cannot be read as it was."""
     if result.texts is None:
-        raise no_texts()
+        raise no_texts_error()
     row, size = _recorded(result, id)
     document = result.texts.look(id, row)
     if document is None:
@@ -299,7 +299,7 @@ def fields_of(result: ResultRecord, id: Id) -> Mapping[str, Any]:
     return {} if row is None or result.texts is None else result.texts.fields(row)
 
 
-def no_texts() -> InputError:
+def no_texts_error() -> InputError:
     """Return the error for a result without texts."""
     return InputError(
         "The result holds no texts to show",

@@ -29,7 +29,7 @@ from neardup.io.sources import (
     RUN_FILE,
     ChangedError,
     Manifest,
-    damaged,
+    damaged_error,
     decoded_table,
     read_manifest,
     read_regular,
@@ -163,7 +163,7 @@ def read_result(folder: Path) -> StoredResult:
         if run.counts.rejected and not problems:
             raise ChangedError("run.json counts rejected rows, and problems.jsonl has none")
     except ChangedError as changed:
-        raise damaged(folder, str(changed)) from changed
+        raise damaged_error(folder, str(changed)) from changed
     return StoredResult(folder, tables, run, problems, places, texts)
 
 
@@ -175,9 +175,9 @@ def _run(folder: Path, *, of_any_command: bool = False) -> dict[str, Any]:
         why = "it has no run.json" if folder.is_dir() else "there is no such folder"
         raise InputError(f"{folder} is not a result of neardup: {why}", _ALLOWED) from None
     except OSError as error:
-        raise damaged(folder, f"run.json cannot be read: {error.strerror or error}") from error
+        raise damaged_error(folder, f"run.json cannot be read: {error.strerror or error}") from error
     except ChangedError as changed:
-        raise damaged(folder, str(changed)) from changed
+        raise damaged_error(folder, str(changed)) from changed
     if isinstance(plain, dict) and (command := plain.get("command")) in ("passages", "decontaminate"):
         if of_any_command:
             return plain

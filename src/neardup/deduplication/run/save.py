@@ -16,7 +16,7 @@ from neardup.deduplication.run.by_value import ByValue
 from neardup.deduplication.run.fates import FileFates
 from neardup.deduplication.run.findings import Found, write_result
 from neardup.deduplication.run.pipeline import Meter
-from neardup.deduplication.run.places import StoredPlaces, no_places, opened_input
+from neardup.deduplication.run.places import StoredPlaces, no_places_error, opened_input
 from neardup.deduplication.run.records import with_account
 from neardup.deduplication.run.review_decisions import ReviewedResult
 from neardup.deduplication.run.stages.account import Run, require_most_removed
@@ -412,7 +412,7 @@ def fill_final(
     result = final_result(record, given)
     places = record.places
     if not isinstance(places, StoredPlaces):
-        raise no_places()
+        raise no_places_error()
     meter = Meter(progress or Silent())
     documents = opened_input(places.inputs(moved), record)
     files = {number: name for number, name in places.names() if not places.file(number).reference}

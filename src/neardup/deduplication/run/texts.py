@@ -31,7 +31,7 @@ from neardup.io.inputs import (
     row_of,
 )
 from neardup.io.place import shown_name
-from neardup.io.sources import ParquetDocuments, Source, as_binary, column_type, damaged, places_of
+from neardup.io.sources import ParquetDocuments, Source, as_binary, column_type, damaged_error, places_of
 from neardup.runtime import ordered_map
 from neardup.tables import TEXTS_FILE, Int64s, column
 
@@ -384,7 +384,7 @@ class StoredTexts:
         try:
             return msgspec.json.decode(fields, type=dict[str, str])
         except msgspec.MsgspecError as error:
-            raise damaged(self._folder, f"{TEXTS_FILE} cannot be used: {error}") from error
+            raise damaged_error(self._folder, f"{TEXTS_FILE} cannot be used: {error}") from error
 
     def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
         """Yield ``rows`` (ascending) with their texts."""
@@ -404,7 +404,7 @@ class StoredTexts:
             return None
         values: dict[str, Any] = row_of(self._documents, place, [name, "row"]).to_pylist()[0]
         if values["row"] != row:
-            raise damaged(self._folder, f"{TEXTS_FILE} has the texts of other documents")
+            raise damaged_error(self._folder, f"{TEXTS_FILE} has the texts of other documents")
         return values
 
     def _tables(self, rows: Int64s, names: list[str]) -> Iterator[pa.Table]:
@@ -412,7 +412,7 @@ class StoredTexts:
         places = np.searchsorted(self._rows, rows)
         for chunk, after in pairwise(chain(self._documents.chunks(None, names), [None])):
             if isinstance(chunk, FailedChunk):
-                raise damaged(self._folder, f"{TEXTS_FILE} cannot be read: {chunk.problem.reason}")
+                raise damaged_error(self._folder, f"{TEXTS_FILE} cannot be read: {chunk.problem.reason}")
             assert chunk is not None
             begin = np.searchsorted(places, chunk.first_row)
             mine = rows[begin:] if after is None else rows[begin : np.searchsorted(places, after.first_row)]

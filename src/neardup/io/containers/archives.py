@@ -101,7 +101,7 @@ class TarMembers:
 
     def _place(self, name: str) -> tuple[int, int, float, int]:
         if name not in self._places:
-            raise base.absent(name)
+            raise base.absent_error(name)
         return self._places[name]
 
     def stored(self, name: str) -> base.MemberProperties:
@@ -176,7 +176,7 @@ class ZipMembers:
         """Open a member. Raises OSError for one that is encrypted, damaged, or packed in an unusual way."""
         info = self._infos.get(name)
         if info is None:
-            raise base.absent(name)
+            raise base.absent_error(name)
         if info.flag_bits & _ENCRYPTED:
             raise OSError("it is encrypted in the archive")
         try:
@@ -199,7 +199,7 @@ class ZipMembers:
     def size(self, name: str) -> int:
         """Return the unpacked size of a member. Raises OSError."""
         if name not in self._infos:
-            raise base.absent(name)
+            raise base.absent_error(name)
         return self._infos[name].file_size
 
     def stored(self, name: str) -> base.MemberProperties:
@@ -220,10 +220,10 @@ class _LimitedZip:
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes. Raises OSError for a list of too many files."""
         if size > base.DIRECTORY_BYTES:
-            raise _too_many()
+            raise _too_many_error()
         data = self._file.read(size if size >= 0 else base.DIRECTORY_BYTES)
         if data.count(_ENTRY) > base.MEMBERS:
-            raise _too_many()
+            raise _too_many_error()
         return data
 
 
@@ -266,5 +266,5 @@ class _Unpacked:
         self.close()
 
 
-def _too_many() -> OSError:
+def _too_many_error() -> OSError:
     return OSError(f"it holds more than {base.MEMBERS:,} files")

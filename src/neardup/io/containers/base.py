@@ -109,6 +109,6 @@ def safe_name(name: str) -> str | None:
     return None if found == "." else found
 
 
-def absent(name: str) -> OSError:
+def absent_error(name: str) -> OSError:
     """Return the error for a member that is not there."""
     return OSError(f"there is no member {name!r}")

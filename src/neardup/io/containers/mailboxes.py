@@ -146,7 +146,7 @@ class MailboxMembers:
     def _bounds(self, name: str) -> tuple[int, int]:
         number = number_of(name)
         if number is None or number > len(self._begins):
-            raise base.absent(name)
+            raise base.absent_error(name)
         return int(self._begins[number - 1]), int(self._ends[number - 1])
 
     def stored(self, name: str) -> base.MemberProperties:

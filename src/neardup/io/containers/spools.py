@@ -147,7 +147,7 @@ def spooled(
         file.flush()
     except OSError as error:
         file.close()
-        raise _no_room(folder, name, length, error.strerror or str(error)) from error
+        raise _no_room_error(folder, name, length, error.strerror or str(error)) from error
     except BaseException:
         file.close()
         raise
@@ -156,10 +156,10 @@ def spooled(
 
 def _require_room(folder: str, name: str, length: int) -> None:
     if shutil.disk_usage(folder).free < ROOM_BYTES:
-        raise _no_room(folder, name, length, f"less than {size(ROOM_BYTES)} are free")
+        raise _no_room_error(folder, name, length, f"less than {size(ROOM_BYTES)} are free")
 
 
-def _no_room(folder: str, name: str, length: int, why: str) -> InputError:
+def _no_room_error(folder: str, name: str, length: int, why: str) -> InputError:
     return InputError(
         f"{name} has more bytes than there is room for in {folder}: {why} after {size(length)}",
         "Room there for the unpacked bytes, since documents are read several times",

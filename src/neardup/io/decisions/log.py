@@ -203,7 +203,7 @@ class DecisionLog:
             action,
         )
         if later is not None:
-            raise self._changed_by(later, "Nothing was undone")
+            raise self._changed_meanwhile_error(later, "Nothing was undone")
         return found
 
     def require_unchanged(self, subjects: Iterable[Subject], seen: int) -> None:
@@ -213,7 +213,7 @@ class DecisionLog:
             if last is not None and last.action > seen:
                 before = self._last_row(subject, until=seen)
                 if last.after != (None if before is None else before.after):  # not restored by an undo
-                    raise self._changed_by(last.action, "Nothing was stored")
+                    raise self._changed_meanwhile_error(last.action, "Nothing was stored")
 
     def state(self, known: records.DecisionState = records.NO_DECISIONS) -> records.DecisionState:
         """Return all decisions that hold; only those that changed since the state ``known`` are read."""
@@ -352,7 +352,7 @@ class DecisionLog:
             rows.append(row)
         return rows
 
-    def _changed_by(self, number: int, therefore: str) -> ChangedMeanwhileError:
+    def _changed_meanwhile_error(self, number: int, therefore: str) -> ChangedMeanwhileError:
         _, at, by, what, changes, *_ = self._action_row(number)
         someone = (
             f"{printable(by) or 'Someone'} decided about the same" if by is not None else "A document was removed"

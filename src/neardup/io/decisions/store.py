@@ -45,7 +45,7 @@ class DecisionStore:
         self._path, self._read_only = Path(folder) / DECISIONS_FILE, read_only
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        self._log = DecisionLog(self._run, partial(_damaged, self._path))
+        self._log = DecisionLog(self._run, partial(_damaged_error, self._path))
         self._state = NO_DECISIONS
         if not self._path.parent.is_dir():
             raise InputError(f"There is no folder {self._path.parent}", "The folder of a result")
@@ -187,7 +187,7 @@ def _make(path: Path) -> None:
     try:
         os.close(os.open(path, flags, access))
     except OSError as error:
-        raise _not_writable(path, error.strerror or str(error)) from error
+        raise _not_writable_error(path, error.strerror or str(error)) from error
     with _explained(path):
         connection = sqlite3.connect(path, isolation_level=None, timeout=WAIT)
         try:
@@ -209,12 +209,12 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise _translated(error, path) from error
+        raise _translated_error(error, path) from error
     except UnicodeDecodeError as error:
-        raise _damaged(path, "it contains bytes that are not UTF-8") from error
+        raise _damaged_error(path, "it contains bytes that are not UTF-8") from error
 
 
-def _damaged(path: Path, why: str) -> FormatError:
+def _damaged_error(path: Path, why: str) -> FormatError:
     """Return the error for a file with an unusable part."""
     return FormatError(
         f"{path} cannot be used: {why}",
@@ -228,7 +228,7 @@ def _has_content(path: Path) -> bool:
     try:
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode):
-            raise _damaged(path, "it is not a regular file")
+            raise _damaged_error(path, "it is not a regular file")
         if not found.st_size:
             return False
         with path.open("rb") as file:
@@ -238,9 +238,9 @@ def _has_content(path: Path) -> bool:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}", "A file that may be read") from error
     if not begin.startswith(_MAGIC):
-        raise _damaged(path, "it is not an SQLite database, or its first bytes are damaged")
+        raise _damaged_error(path, "it is not an SQLite database, or its first bytes are damaged")
     if int.from_bytes(begin[68:72], "big") not in (0, _APPLICATION):
-        raise _damaged(path, "it is the SQLite database of another program")
+        raise _damaged_error(path, "it is the SQLite database of another program")
     return True
 
 
@@ -256,13 +256,13 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
             "Use the program that wrote it",
         )
     if application != _APPLICATION or found != _ABOUT | TABLES:
-        raise _damaged(path, "its tables are those of another program")
+        raise _damaged_error(path, "its tables are those of another program")
     state = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if state != "ok":
-        raise _damaged(path, f"it is damaged ({state.partition(chr(10))[0]})")
+        raise _damaged_error(path, f"it is damaged ({state.partition(chr(10))[0]})")
 
 
-def _translated(error: sqlite3.Error, path: Path) -> NeardupError:
+def _translated_error(error: sqlite3.Error, path: Path) -> NeardupError:
     match (getattr(error, "sqlite_errorcode", None) or 0) & _PRIMARY:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return OutputError(
@@ -271,15 +271,15 @@ def _translated(error: sqlite3.Error, path: Path) -> NeardupError:
                 "Try again",
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
-            return _not_writable(path, str(error))
+            return _not_writable_error(path, str(error))
         case sqlite3.SQLITE_FULL:
             return OutputError(f"There is no space left to write to {path}", "", "Make room. Nothing was stored")
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
-            return _damaged(path, f"it is damaged ({error})")
+            return _damaged_error(path, f"it is damaged ({error})")
     return OutputError(f"{path} could not be read or written: {error}", "", "Check the disk. Nothing was stored")
 
 
-def _not_writable(path: Path, why: str) -> OutputError:
+def _not_writable_error(path: Path, why: str) -> OutputError:
     return OutputError(
         f"Decisions cannot be stored in {path.parent}: {why}",
         "A result folder that may be written to",

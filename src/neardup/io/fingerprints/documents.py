@@ -220,9 +220,9 @@ class _Part:
         try:
             numbers = RecordedFiles(places).numbers
         except ValueError as error:
-            raise self.saved.unusable(f"its places cannot be used: {error}") from error
+            raise self.saved.unusable_error(f"its places cannot be used: {error}") from error
         if len(numbers) and not 0 <= int(numbers.max()) < len(self.sources):
-            raise self.saved.unusable("its places name files that the part does not have")
+            raise self.saved.unusable_error("its places name files that the part does not have")
         return places
 
     def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> "Iterator[_Checked]":

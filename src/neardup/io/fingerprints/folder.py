@@ -137,9 +137,9 @@ def manifest_of(folder: Path) -> bytes:
         return read_regular(folder / MANIFEST, (folder / MANIFEST).lstat().st_size)
     except (FileNotFoundError, NotADirectoryError):
         why = f"it has no {MANIFEST}, so it was not finished" if folder.is_dir() else "there is no such folder"
-        raise _unusable(folder, why) from None
+        raise _unusable_error(folder, why) from None
     except OSError as error:
-        raise _unusable(folder, f"{MANIFEST} cannot be read: {error.strerror or error}") from error
+        raise _unusable_error(folder, f"{MANIFEST} cannot be read: {error.strerror or error}") from error
 
 
 def read_fingerprints(folder: Path, data: bytes, secret: bytes) -> SavedFingerprints:
@@ -157,9 +157,9 @@ def read_fingerprints(folder: Path, data: bytes, secret: bytes) -> SavedFingerpr
             "Name that key file with --key, or fingerprint the part again with this one",
         )
     if sealed_manifest(manifest, secret).seal != manifest.seal:
-        raise _unusable(folder, f"{MANIFEST} has been changed: its seal is not that of its content")
+        raise _unusable_error(folder, f"{MANIFEST} has been changed: its seal is not that of its content")
     if set(manifest.files) != set(FILES):
-        raise _unusable(folder, f"{MANIFEST} does not name its files")
+        raise _unusable_error(folder, f"{MANIFEST} does not name its files")
     return SavedFingerprints(folder, manifest)
 
 
@@ -177,7 +177,7 @@ def _decoded(folder: Path, data: bytes, kind: type[Record]) -> Record:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise _unusable(folder, f"{MANIFEST} cannot be used: {printable(str(error))}") from error
+        raise _unusable_error(folder, f"{MANIFEST} cannot be used: {printable(str(error))}") from error
 
 
 def _require_version(folder: Path, version: _Version) -> None:
@@ -191,7 +191,7 @@ def _require_version(folder: Path, version: _Version) -> None:
         )
 
 
-def _unusable(folder: Path, why: str) -> InputError:
+def _unusable_error(folder: Path, why: str) -> InputError:
     return InputError(
         f"The fingerprints in {folder} cannot be used: {why}",
         "A folder as neardup fingerprint has written it, with all its files",
@@ -216,7 +216,7 @@ class SavedFingerprints:
         try:
             return Settings.of(**values)
         except Exception as error:  # sealed, yet another version of the settings
-            raise self.unusable(f"its settings cannot be used: {error}") from error
+            raise self.unusable_error(f"its settings cannot be used: {error}") from error
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -232,7 +232,7 @@ class SavedFingerprints:
         self._require_schema(SKETCHES, sketches.schema, sketch_schema(*self.sizes))
         readers = (rows, sketches, columns) if len(columns.schema) else (rows, sketches)
         if {reader.num_record_batches for reader in readers} != {len(self.facts)}:
-            raise self.unusable("its files do not belong together")
+            raise self.unusable_error("its files do not belong together")
         for number, facts in enumerate(self.facts):
             if wanted is not None and facts.index not in wanted:
                 continue
@@ -241,7 +241,7 @@ class SavedFingerprints:
                 for batch in batches:
                     batch.validate(full=True)
             if {batch.num_rows for batch in batches} != {facts.rows}:
-                raise self.unusable("its files do not belong together")
+                raise self.unusable_error("its files do not belong together")
             saved = {name: batch[name] for batch in (batches[0], *batches[2:]) for name in batch.schema.names}
             yield ReadChunk.of(facts, {**saved, **from_slots(batches[1], self.sizes[0])})
 
@@ -257,10 +257,10 @@ class SavedFingerprints:
         try:
             chunks = [decode(line) for line in self._bytes(CHUNKS).splitlines()]
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise self.unusable(f"{CHUNKS} cannot be used: {error}") from error
+            raise self.unusable_error(f"{CHUNKS} cannot be used: {error}") from error
         counts = self.manifest.counts
         if (len(chunks), sum(facts.rows for facts in chunks)) != (counts.chunks, counts.rows):
-            raise self.unusable("its files do not belong together")
+            raise self.unusable_error("its files do not belong together")
         return chunks
 
     def slots(self, first: int, count: int) -> Iterator[UInt32s]:
@@ -279,9 +279,9 @@ class SavedFingerprints:
             table.validate(full=True)
         return table
 
-    def unusable(self, why: str) -> InputError:
+    def unusable_error(self, why: str) -> InputError:
         """Return the error for this folder."""
-        return _unusable(self.folder, why)
+        return _unusable_error(self.folder, why)
 
     @contextmanager
     def decoding(self, name: str) -> Iterator[None]:
@@ -289,21 +289,21 @@ class SavedFingerprints:
         try:
             yield
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise self.unusable(f"{name} cannot be used: {error}") from error
+            raise self.unusable_error(f"{name} cannot be used: {error}") from error
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            raise self.unusable(f"{name} cannot be read: {error.strerror or error}") from error
+            raise self.unusable_error(f"{name} cannot be read: {error.strerror or error}") from error
 
     def _bytes(self, name: str) -> bytes:
         written = self.manifest.files[name]
         with self._reading(name):
             data = read_regular(self.folder / name, written.bytes)
         if len(data) != written.bytes or hashlib.sha256(data).hexdigest() != written.sha256:
-            raise self.unusable(f"{name} has been changed: its size or its SHA-256 is another")
+            raise self.unusable_error(f"{name} has been changed: its size or its SHA-256 is another")
         return data
 
     def checked(self, name: str) -> Path:
@@ -312,7 +312,7 @@ class SavedFingerprints:
         with self._reading(name):
             same = path.lstat().st_size == written.bytes and digest_of_file(str(path)).hex() == written.sample
         if not same:
-            raise self.unusable(f"{name} has been changed: its size or its content is another")
+            raise self.unusable_error(f"{name} has been changed: its size or its content is another")
         return path
 
     def _whole(self, name: str) -> Path:
@@ -321,7 +321,7 @@ class SavedFingerprints:
         with self._reading(name), open_regular(str(path)) as file:
             same = hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
         if not same:
-            raise self.unusable(f"{name} has been changed: its SHA-256 is another")
+            raise self.unusable_error(f"{name} has been changed: its SHA-256 is another")
         return path
 
     def _open(self, name: str, *, whole: bool = True) -> Any:
@@ -332,7 +332,7 @@ class SavedFingerprints:
 
     def _require_schema(self, name: str, found: pa.Schema, expected: pa.Schema) -> None:
         if not found.equals(expected):
-            raise self.unusable(f"{name} has other columns")
+            raise self.unusable_error(f"{name} has other columns")
 
 
 class SortedBands:
@@ -348,7 +348,7 @@ class SortedBands:
             self._reader = pa.ipc.open_file(pa.memory_map(os.fsencode(path)))
         whole = self._reader.num_record_batches == len(part.manifest.bands) + 1
         if not whole or not self._reader.schema.equals(BAND_SCHEMA):
-            raise part.unusable(f"{BANDS} has other bands")
+            raise part.unusable_error(f"{BANDS} has other bands")
 
     def rows_with(self, place: int, keys: UInt64s) -> Int64s:
         """Return the rows that have one of these ``keys`` (ascending) in a band; the seals are the last one."""
@@ -363,7 +363,7 @@ class SortedBands:
         places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - counts), counts)
         found: Int64s = rows[places].astype(np.int64)
         if len(found) and int(found.max()) >= self._rows:
-            raise self._part.unusable(f"{BANDS} names rows that the part does not have")
+            raise self._part.unusable_error(f"{BANDS} names rows that the part does not have")
         return found
 
 

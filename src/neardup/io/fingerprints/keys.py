@@ -9,7 +9,7 @@ from pathlib import Path
 
 from neardup.errors import InputError, OutputError
 from neardup.io.readers.sources import open_regular
-from neardup.io.writers.filesystem import exposed, unwritable
+from neardup.io.writers.filesystem import exposed, unwritable_error
 
 SHARED = ".neardup-key"
 """The key file that parts in one folder share."""
@@ -31,7 +31,7 @@ def new_key_file(path: Path, secret: bytes) -> None:
             f"{path} exists already", "A file that does not exist yet", "Use it with --key, or choose another name"
         ) from None
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable_error(path, error) from error
 
 
 def shared_secret(path: Path, new: bytes) -> bytes:
@@ -43,7 +43,7 @@ def shared_secret(path: Path, new: bytes) -> bytes:
         except FileExistsError:
             raise
         except OSError as error:
-            given = unwritable(path, error).given
+            given = unwritable_error(path, error).given
             allowed = "A folder that may be written, for the key that all parts share"
             raise OutputError(given, allowed, "Name a key file with --key; --new-key makes one") from error
     return read_secret(path)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.readers.manifest import read_regular
-from neardup.io.writers.filesystem import restrict, unwritable
+from neardup.io.writers.filesystem import restrict, unwritable_error
 from neardup.io.writers.output import stamped
 from neardup.tables import Int64s
 
@@ -32,11 +32,11 @@ def read_names(part: Path) -> pa.Table:
     except FileNotFoundError:
         return NAMES.empty_table()
     except (OSError, pa.ArrowException, ValueError) as error:
-        raise _unusable(path, str(error)) from error
+        raise _unusable_error(path, str(error)) from error
     if not table.schema.equals(NAMES) or any(column.null_count for column in table.columns):
-        raise _unusable(path, "its columns are others")
+        raise _unusable_error(path, "its columns are others")
     if (np.diff(table["row"].to_numpy()) <= 0).any():
-        raise _unusable(path, "its rows are not in order")
+        raise _unusable_error(path, "its rows are not in order")
     return table
 
 
@@ -56,7 +56,7 @@ def write_names(part: Path, table: pa.Table, access: int) -> None:
             with suppress(FileNotFoundError):
                 partial.unlink()
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable_error(path, error) from error
 
 
 def names_at(table: pa.Table, rows: Sequence[int]) -> list[str | None]:
@@ -73,7 +73,7 @@ def _path(part: Path) -> Path:
     return part.parent / FOLDER / f"{part.name}.arrow"
 
 
-def _unusable(path: Path, why: str) -> InputError:
+def _unusable_error(path: Path, why: str) -> InputError:
     return InputError(
         f"The names of groups in {path} cannot be used: {why}",
         "A file as neardup has written it",

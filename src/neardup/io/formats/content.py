@@ -161,7 +161,7 @@ def _lines(values: Iterable[object]) -> list[str]:
     return list(dict.fromkeys(text for text in texts if text))[:VALUES]
 
 
-def missing(what: str, package: str, error: ImportError, extra: str = "formats") -> InputError:
+def lack_error(what: str, package: str, error: ImportError, extra: str = "formats") -> InputError:
     """Return the error for a format whose package cannot be imported, with the way out.
 
     >>> print(missing("A PDF file", "pypdfium2", ModuleNotFoundError(name="pypdfium2")))
@@ -180,7 +180,7 @@ def file_of(kind: str) -> str:
     return f"{'an' if kind[0] in 'EMORX' else 'a'} {kind} file"
 
 
-def too_long() -> InputError:
+def long_error() -> InputError:
     """Return the error for a text that is longer than allowed."""
     return InputError(
         f"Its text has more than {TEXT_CHARACTERS // 10**6} million characters",

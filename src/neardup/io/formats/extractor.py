@@ -52,7 +52,7 @@ class Extractor:
         if answer is None:
             took = time.monotonic() - begin
             self.close()
-            raise _lost(process.returncode, took >= seconds, seconds)
+            raise _lost_error(process.returncode, took >= seconds, seconds)
         kind, text, metadata = answer
         if kind == REFUSED:
             raise InputError(*text.split(PARTS))
@@ -113,7 +113,7 @@ def _ask(
     return (kind, text.decode("utf-8"), metadata.decode("utf-8")) if whole else None
 
 
-def _lost(status: int, late: bool, seconds: float) -> InputError:
+def _lost_error(status: int, late: bool, seconds: float) -> InputError:
     if late:
         return InputError(
             f"Reading it took more than {seconds:g} seconds",

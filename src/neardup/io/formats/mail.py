@@ -87,7 +87,7 @@ def read_eml(data: bytes) -> contents.Content:
     try:
         mail = message_from_bytes(plain)
     except RecursionError:
-        raise _too_deep() from None
+        raise _too_deep_error() from None
     if not mail.keys():
         raise InputError("It is not a mail: it has no header", "A mail as it was sent", "Check its format")
     if recoded:
@@ -150,7 +150,7 @@ def people(raw: str) -> list[str]:
 def _shown(part: Message, depth: int, unread: Parts) -> list[str]:
     """Return the texts of a part that appear in the body, in order; add the parts that are not read."""
     if depth > contents.NESTED_PARTS:
-        raise _too_deep()
+        raise _too_deep_error()
     kind = part.get_content_type()
     if _is_attached(part) or part.get_content_maintype() == "message":
         return []
@@ -193,7 +193,7 @@ def _one_of(alternatives: list[list[str]], unread: Parts) -> list[str]:
 def _attachments(part: Message, depth: int) -> Iterator[tuple[str, int, str]]:
     """Yield name, size and SHA-256 of the parts outside the text, including images within the text."""
     if depth > contents.NESTED_PARTS:
-        raise _too_deep()
+        raise _too_deep_error()
     kind, named = part.get_content_type(), part.get_filename()
     content = part.get_payload()
     if isinstance(content, list) and part.get_content_maintype() != "message":
@@ -211,7 +211,7 @@ def _attachments(part: Message, depth: int) -> Iterator[tuple[str, int, str]]:
 def _content(part: Message, depth: int) -> Iterator[bytes]:
     """Yield the content of a part; for an attached message, its headers and its parts."""
     if depth > contents.NESTED_PARTS:
-        raise _too_deep()
+        raise _too_deep_error()
     payload = part.get_payload()
     if not isinstance(payload, list):
         decoded = part.get_payload(decode=True)
@@ -232,7 +232,7 @@ def _is_attached(part: Message) -> bool:
     return part.get_content_disposition() == "attachment"
 
 
-def _too_deep() -> InputError:
+def _too_deep_error() -> InputError:
     return InputError(
         f"Its parts are nested more than {contents.NESTED_PARTS} deep",
         "A mail that people send",
@@ -249,7 +249,7 @@ def read_msg(data: bytes) -> contents.Content:
     try:
         import olefile
     except ImportError as error:
-        raise contents.missing("An Outlook message", "olefile", error) from None
+        raise contents.lack_error("An Outlook message", "olefile", error) from None
     try:
         with olefile.OleFileIO(io.BytesIO(data)) as ole:
             message = _Message(ole)

@@ -298,7 +298,7 @@ class _Body(_Words):
             self._gap += count
             return
         if (self._gap + count) * (len(value) + 3) > contents.TEXT_CHARACTERS:
-            raise contents.too_long()
+            raise contents.long_error()
         self._row += [""] * self._gap + [value] * count
         self._gap = 0
 

@@ -136,7 +136,7 @@ class Text:
         self._pieces.append(text)
         self._length += len(text)
         if self._length > contents.TEXT_CHARACTERS:
-            raise contents.too_long()
+            raise contents.long_error()
 
     def end_line(self) -> None:
         """End the line, unless the text is at the beginning of one."""
@@ -309,7 +309,7 @@ class Package:
     def content(self, text: str, say: Callable[[], Mapping[str, object]] | None = None) -> contents.Content:
         """Return the content of the document with this text, and the metadata of ``say`` or of Office."""
         if len(text) > contents.TEXT_CHARACTERS:
-            raise contents.too_long()
+            raise contents.long_error()
         words = ((kind, str(apart).encode("utf-8", "replace")) for kind, apart in self._apart.items())
         self.unread += [(kind, content) for kind, content in words if content]
         beside = (*contents.attached(self._embedded.values()), *contents.unread(self.unread))

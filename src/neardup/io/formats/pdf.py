@@ -16,7 +16,7 @@ from typing import Any
 
 from neardup.errors import InputError
 from neardup.io.formats import content as contents
-from neardup.io.formats.content import PAGES, TEXT_CHARACTERS, Content, described, missing, too_long, utc
+from neardup.io.formats.content import PAGES, TEXT_CHARACTERS, Content, described, lack_error, long_error, utc
 
 # PDFium keeps state for the whole process: one call at a time, for all documents.
 _ONE_AT_A_TIME = threading.Lock()
@@ -50,12 +50,12 @@ def read_pdf(data: bytes) -> Content:
     try:
         import pypdfium2
     except ImportError as error:
-        raise missing("A PDF file", "pypdfium2", error) from None
+        raise lack_error("A PDF file", "pypdfium2", error) from None
     with _ONE_AT_A_TIME:
         try:
             document = pypdfium2.PdfDocument(data)
         except pypdfium2.PdfiumError as error:
-            raise _unreadable(str(error)) from error
+            raise _unreadable_error(str(error)) from error
         others = _Others(list(_images(data)))
         try:
             document.init_forms()
@@ -63,7 +63,7 @@ def read_pdf(data: bytes) -> Content:
             text = _text(document, others)
             return Content(text, described(lambda: _metadata(document)), others.listed())
         except pypdfium2.PdfiumError as error:
-            raise _unreadable(str(error)) from error
+            raise _unreadable_error(str(error)) from error
         finally:
             document.close()
 
@@ -83,7 +83,7 @@ def _text(document: Any, others: "_Others") -> str:
         parts.append(shown.added_to(before, text))
         length += len(parts[-1])
         if length > TEXT_CHARACTERS:
-            raise too_long()
+            raise long_error()
     return _BROKEN_WORD.sub("", "\n".join(parts)).strip()
 
 
@@ -311,7 +311,7 @@ def _date(raw: str) -> str:
     return utc(datetime.fromisoformat(f"{date}{zone_hour}:{zone_minute or '00'}" if zone_hour else date))
 
 
-def _unreadable(reason: str) -> InputError:
+def _unreadable_error(reason: str) -> InputError:
     if "password" in reason.lower():
         return InputError("It is protected by a password", "A PDF that opens without one", "Remove the password")
     return InputError(

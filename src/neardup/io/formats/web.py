@@ -10,8 +10,8 @@ from neardup.io.formats.content import (
     VALUE_CHARACTERS,
     Content,
     described,
-    missing,
-    too_long,
+    lack_error,
+    long_error,
     unread,
 )
 
@@ -86,11 +86,11 @@ def read_main(data: bytes) -> Content:
     try:
         import trafilatura
     except ImportError as error:
-        raise missing("The main content of a web page", "trafilatura", error, "web") from None
+        raise lack_error("The main content of a web page", "trafilatura", error, "web") from None
     page = decoded_page(data)
     found = trafilatura.extract(page, include_comments=False) if page.strip() else None
     if len(found or "") > TEXT_CHARACTERS:
-        raise too_long()
+        raise long_error()
     reader = page_of(page)
     return Content((found or "").strip(), described(reader.metadata))
 

@@ -59,7 +59,7 @@ def from_batches(batches: Sequence[Any], chunk_bytes: int = CHUNK_BYTES) -> Held
     try:
         table = pa.Table.from_batches(batches)
     except pa.ArrowInvalid as error:
-        raise differing(error) from error
+        raise differing_error(error) from error
     ends = np.cumsum([batch.num_rows for batch in batches])
 
     def back(stays: Bools) -> list[Any]:
@@ -69,7 +69,7 @@ def from_batches(batches: Sequence[Any], chunk_bytes: int = CHUNK_BYTES) -> Held
     return from_table(table, back, chunk_bytes)
 
 
-def differing(error: Exception) -> InputError:
+def differing_error(error: Exception) -> InputError:
     """The error for record batches of several schemas."""
     return InputError(
         f"The record batches do not fit together: {error}",
@@ -82,7 +82,7 @@ def from_array(array: Any, chunk_bytes: int = CHUNK_BYTES) -> HeldDocuments:
     """Return a column of strings as documents. Raises InputError for a column of other values."""
     type_ = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     if not is_text(type_):
-        raise no_texts(array, f"the column holds {array.type}")
+        raise no_texts_error(array, f"the column holds {array.type}")
     return from_table(pa.table({"text": array}), lambda stays: chosen(array, stays), chunk_bytes)
 
 
@@ -97,10 +97,10 @@ def from_capsule(data: Any, chunk_bytes: int = CHUNK_BYTES) -> HeldDocuments:
             return from_table(pa.table(data)) if pa.types.is_struct(array.type) else from_array(array, chunk_bytes)
         return from_array(pa.chunked_array(data), chunk_bytes)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise no_texts(data, str(error)) from error
+        raise no_texts_error(data, str(error)) from error
 
 
-def no_texts(data: Any, why: str) -> InputError:
+def no_texts_error(data: Any, why: str) -> InputError:
     """The error for an object that holds no documents."""
     return InputError(
         f"{type(data).__name__} is neither a table nor a column of strings: {why}",

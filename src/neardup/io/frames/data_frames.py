@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError
-from neardup.io.frames.arrow import from_table, no_texts
+from neardup.io.frames.arrow import from_table, no_texts_error
 from neardup.io.frames.python import ValueTypes, text_array, typed
 from neardup.io.frames.streams import Portions, Returned, as_reader, batches_of, spooled_tables
 from neardup.io.readers.arrow import kind_of
@@ -84,10 +84,10 @@ class SeriesRows(FrameRows):
         super().__init__(series.alias("text").to_frame())
         self._series = series
         if "text" in self._types and self.columns[0].kind != "text":
-            raise no_texts(series.to_native(), f"the column holds {series.dtype}")
+            raise no_texts_error(series.to_native(), f"the column holds {series.dtype}")
         if "text" in self._objects and not self._objects["text"].is_text:
             types = sorted(each.__name__ for each in self._objects["text"].types)
-            raise no_texts(series.to_native(), f"it holds {', '.join(types[:3])}")
+            raise no_texts_error(series.to_native(), f"it holds {', '.join(types[:3])}")
 
     def given(self, stays: Bools) -> Any:
         """Return the values that stay, with their index if the series has one."""

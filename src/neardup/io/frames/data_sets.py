@@ -71,7 +71,7 @@ class ScannedDocuments(ObjectDocuments):
         try:
             yield from islice(in_runs(self._tables(names), counts), None if whole else last)
         except ValueError as error:
-            raise _changed() from error
+            raise _changed_error() from error
 
     def _tables(self, names: list[str]) -> Iterator[pa.Table]:
         batches = self._data.to_batches(
@@ -99,16 +99,16 @@ class ScannedDocuments(ObjectDocuments):
             for table in self._tables(self._schema.names):
                 until = first + table.num_rows
                 if until > len(stays):
-                    raise _changed()
+                    raise _changed_error()
                 yield from chosen(table, stays[first:until]).to_batches()
                 first = until
             if first < len(stays):
-                raise _changed()
+                raise _changed_error()
 
         return pa.RecordBatchReader.from_batches(self._schema, batches())
 
 
-def _changed() -> InputError:
+def _changed_error() -> InputError:
     return InputError(
         "The data set has other rows than before",
         "Files that do not change while they are used",

@@ -114,10 +114,10 @@ class ValueTypes:
             return
         for position, value in enumerate(values, first):
             if not (is_missing(value) or isinstance(value, str | bytes)):
-                raise not_a_text(value, f'"{name}"', position)
+                raise not_a_text_error(value, f'"{name}"', position)
 
 
-def not_a_text(value: object, where: str, position: int) -> InputError:
+def not_a_text_error(value: object, where: str, position: int) -> InputError:
     """The error for a value where a text is expected."""
     return InputError(
         f"{where} holds {type(value).__name__} at position {position}",
@@ -276,7 +276,7 @@ def require_texts(texts: Iterable[Any], first: int = 0) -> None:
     """Raise InputError for an item that is not a str; ``first`` is the position of the first item."""
     for position, text in enumerate(texts, first):
         if not isinstance(text, str) and not is_missing(text):
-            raise not_a_text(text, "The list", position)
+            raise not_a_text_error(text, "The list", position)
 
 
 def values_of(records: Sequence[Any], name: str) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.frames.arrow import differing, no_texts
+from neardup.io.frames.arrow import differing_error, no_texts_error
 from neardup.io.frames.python import ValueTypes, require_texts, text_array, typed, types_of, values_of
 from neardup.io.readers.arrow import CHUNK_ROWS, chosen, fitted, in_blocks, schema_columns
 from neardup.io.readers.base import CHUNK_BYTES, Column
@@ -185,7 +185,7 @@ def spooled_tables(
     try:
         common = pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as error:
-        raise differing(error) from error
+        raise differing_error(error) from error
     content = TableContent(common, schema_columns(common, "The stream"))
     return SpooledDocuments(spool, counts, content, returned(common))
 
@@ -196,7 +196,7 @@ def from_reader(reader: pa.RecordBatchReader, chunk_bytes: int = CHUNK_BYTES) ->
         tables = (pa.Table.from_batches([batch]) for batch in reader)
         return spooled_tables(tables, reader.schema, as_reader, chunk_bytes)
     except (pa.ArrowException, OSError) as error:
-        raise no_texts(reader, str(error)) from error
+        raise no_texts_error(reader, str(error)) from error
 
 
 def as_reader(schema: pa.Schema) -> Returned:
@@ -244,7 +244,7 @@ def _same(batch: Any, schema: pa.Schema) -> pa.RecordBatch:
             f"The iterator yields {type(batch).__name__} after record batches", "Items of one type", "Convert them"
         )
     if not batch.schema.equals(schema):
-        raise differing(ValueError(f"{', '.join(batch.schema.names)} after {', '.join(schema.names)}"))
+        raise differing_error(ValueError(f"{', '.join(batch.schema.names)} after {', '.join(schema.names)}"))
     return batch
 
 

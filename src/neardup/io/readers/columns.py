@@ -30,7 +30,7 @@ from neardup.io.readers.fields import (
     paths_of,
     require_paths,
     texts_in,
-    unnameable,
+    unnameable_error,
     value_type,
 )
 from neardup.tables import UInt64s
@@ -157,9 +157,9 @@ def _only_text(documents: Documents, of_input: str, id: str | None) -> str | Non
 
 def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind], option: str) -> str:
     if not name:
-        raise _nameless(f"{option} names a column without a name")
+        raise _nameless_error(f"{option} names a column without a name")
     if name in getattr(documents, "unnameable", ()):
-        raise unnameable(name)
+        raise unnameable_error(name)
     paths = paths_of(name, [column.name for column in documents.columns])
     if paths is not None:
         for path in paths:
@@ -286,7 +286,7 @@ def type_of_column(documents: Documents, name: str) -> pa.DataType | None:
     return column_type(documents, name) if field is None else field[1]
 
 
-def _nameless(given: str) -> InputError:
+def _nameless_error(given: str) -> InputError:
     return InputError(given, "A column with a name", "Give it one in the file, in its first row or its schema")
 
 
@@ -304,7 +304,7 @@ def _guess_text(documents: Documents, option: str) -> tuple[str, tuple[str, ...]
             "Run them separately, or rename the column",
         )
     if not texts and any(column.kind == "text" for column in documents.columns):
-        raise _nameless(f"{documents.names[0]} has strings in a column without a name only")
+        raise _nameless_error(f"{documents.names[0]} has strings in a column without a name only")
     if documents.format in ("text", "warc"):
         return "text", ()
     if not texts:
@@ -430,7 +430,7 @@ def _require_labels_in(documents: Documents, name: str, option: str) -> None:
         return
     elif column.kind in ("number", "other"):
         holds = "numbers with decimals" if column.kind == "number" else "values of other types, such as lists"
-        raise _refused(name, option, holds)
+        raise _refused_error(name, option, holds)
 
 
 def require_labels(kind: pa.DataType, name: str, option: str) -> None:
@@ -440,7 +440,7 @@ def require_labels(kind: pa.DataType, name: str, option: str) -> None:
     text = pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind)
     dates = pt.is_date(kind) or pt.is_timestamp(kind)
     if not (text or dates or pt.is_integer(kind) or pt.is_boolean(kind) or pt.is_null(kind)):
-        raise _refused(name, option, str(kind))
+        raise _refused_error(name, option, str(kind))
 
 
 def as_text(values: Any) -> pa.Array:
@@ -490,5 +490,5 @@ def _digest(value: bytes | None, number: int, secret: bytes) -> bytes:
     return hashlib.blake2b(told, digest_size=16, key=secret, salt=number.to_bytes(8, "little")).digest()
 
 
-def _refused(name: str, option: str, holds: str) -> InputError:
+def _refused_error(name: str, option: str, holds: str) -> InputError:
     return InputError(f'{option}: the column "{name}" holds {holds}', ALLOWED, "Choose another column")

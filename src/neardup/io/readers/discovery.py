@@ -135,7 +135,7 @@ def find_member(name: str, path: str) -> Source:
         ) from error
 
 
-def holds_several(name: str, path: str) -> InputError:
+def several_members_error(name: str, path: str) -> InputError:
     """Return the error for an archive or mailbox where one document is asked for."""
     try:
         first = next(iter(opened(path).members), None)
@@ -256,7 +256,7 @@ def find_file(name: str | Path) -> Source:
         raise InputError(f"There is no file {shown}", "An existing file", _CHECK)
     _require_regular(shown, path)
     if is_container(path):
-        raise holds_several(shown, path)
+        raise several_members_error(shown, path)
     return local_source(shown, path)
 
 
@@ -413,7 +413,7 @@ def _files(name: str, sources: list[Source]) -> folders.Discovered:
 def _read_kind(source: Source) -> Source:
     """Return a file that the user named. Raises InputError for one whose data are not read."""
     if folders.unread(source.name):
-        raise folders.not_read([source])
+        raise folders.not_read_error([source])
     return source
 
 

@@ -85,11 +85,11 @@ def paths_of(name: str, columns: Collection[str]) -> tuple[FieldPath, ...] | Non
         return None
     parts = parts_of(name)
     if not all(parts):
-        raise _malformed(name, "a part of it is empty")
+        raise _malformed_error(name, "a part of it is empty")
     if len(set(parts)) < len(parts):
-        raise _malformed(name, "it names a part twice")
+        raise _malformed_error(name, "it names a part twice")
     if len(parts) > _MOST_PATHS:
-        raise _malformed(name, f"it names {len(parts):,} parts")
+        raise _malformed_error(name, f"it names {len(parts):,} parts")
     return tuple(_path_of(part, name, columns) for part in parts)
 
 
@@ -109,15 +109,15 @@ def _path_of(part: str, name: str, columns: Collection[str]) -> FieldPath:
         ends = [end for end, char in enumerate(rest[1:], 1) if char in ".["]
         field = rest[1 : ends[0] if ends else len(rest)]
         if not rest.startswith(".") or not field:
-            raise _malformed(name, f"{rest[:40]!r} is neither .FIELD nor []")
+            raise _malformed_error(name, f"{rest[:40]!r} is neither .FIELD nor []")
         steps.append(field)
         rest = rest[1 + len(field) :]
     if not part[:at] or len(steps) > _MOST_STEPS:
-        raise _malformed(name, "it begins with no column" if not part[:at] else "it is nested too deeply")
+        raise _malformed_error(name, "it begins with no column" if not part[:at] else "it is nested too deeply")
     return FieldPath(part[:at], tuple(steps))
 
 
-def unnameable(name: str) -> InputError:
+def unnameable_error(name: str) -> InputError:
     """Return the error for a field of JSON lines that their parser cannot look up."""
     return InputError(
         f'The field "{name}" cannot be chosen',
@@ -126,7 +126,7 @@ def unnameable(name: str) -> InputError:
     )
 
 
-def _malformed(name: str, why: str) -> InputError:
+def _malformed_error(name: str, why: str) -> InputError:
     return InputError(
         f'"{name[:200]}" does not name a text: {why}',
         "Columns with commas between them, fields after dots, [] for each element of a list",
@@ -230,7 +230,7 @@ def value_type(path: FieldPath, type_: pa.DataType | None) -> pa.DataType:
                 f'"{path.spelled}" has no value for each row', "A field of records", "Name another column or field"
             )
         if type_.get_field_index(step) < 0:
-            raise _no_field(path, FieldPath(path.root, path.steps[:number]), type_, step)
+            raise _no_field_error(path, FieldPath(path.root, path.steps[:number]), type_, step)
         type_ = type_.field(step).type
     if type_ is None or pt.is_null(type_):
         return pa.large_string()
@@ -280,13 +280,13 @@ def _require_path(path: FieldPath, type_: Any, role: str, may_lack: bool) -> Non
         if pt.is_null(type_):
             return
         if (step is EACH) != is_list or (step is not EACH and not pt.is_struct(type_)):
-            raise _not_there(path, walked, type_, step)
+            raise _not_there_error(path, walked, type_, step)
         if is_list:
             type_ = type_.value_type
         elif type_.get_field_index(step) < 0:
             if may_lack:
                 return
-            raise _no_field(path, walked, type_, step)
+            raise _no_field_error(path, walked, type_, step)
         else:
             type_ = type_.field(step).type
         walked = FieldPath(path.root, (*walked.steps, step))
@@ -302,7 +302,7 @@ def _require_path(path: FieldPath, type_: Any, role: str, may_lack: bool) -> Non
         )
 
 
-def _no_field(path: FieldPath, walked: FieldPath, type_: Any, step: Step) -> InputError:
+def _no_field_error(path: FieldPath, walked: FieldPath, type_: Any, step: Step) -> InputError:
     names = [type_.field(k).name for k in range(type_.num_fields)]
     close = difflib.get_close_matches(str(step), names, 1)
     before = f"{walked.spelled}." if walked.spelled else ""
@@ -315,7 +315,7 @@ def _no_field(path: FieldPath, walked: FieldPath, type_: Any, step: Step) -> Inp
     )
 
 
-def _not_there(path: FieldPath, walked: FieldPath, type_: Any, step: Step) -> InputError:
+def _not_there_error(path: FieldPath, walked: FieldPath, type_: Any, step: Step) -> InputError:
     known = texts_in(walked.root, type_, walked.steps)
     wants = "a list" if step is EACH else "a record"
     return InputError(

@@ -287,7 +287,7 @@ def decide(folder: str, sources: Sequence[Source]) -> Discovered:
     aside = [source for source in others if unread(source.name)]
     documents = [source for source in others if format_of(source.name) == "text" and source not in aside]
     if aside and not data and not documents:
-        raise not_read(aside)
+        raise not_read_error(aside)
     if not data:
         return Discovered("text", shown_name(folder), tuple(sources))
     tables = [source for source in data if format_of(source.name) in _BINARY]
@@ -349,7 +349,7 @@ def _are_samples(files: Sequence[Source], data: int) -> bool:
     return 2 * sum(place < data for place in samples(files)) > data > 1
 
 
-def not_read(files: Sequence[Source]) -> InputError:
+def not_read_error(files: Sequence[Source]) -> InputError:
     """Return the error for files that are not read, and nothing else."""
     what, do = unread(files[0].name) or ("", "")
     more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""

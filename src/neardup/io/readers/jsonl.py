@@ -27,7 +27,7 @@ from neardup.io.formats import kinds
 from neardup.io.readers import base
 from neardup.io.readers import lines as line_files
 from neardup.io.readers.arrow import kind_of
-from neardup.io.readers.fields import EACH, JOINED, FieldPath, Step, VirtualColumns, unnameable
+from neardup.io.readers.fields import EACH, JOINED, FieldPath, Step, VirtualColumns, unnameable_error
 from neardup.io.readers.files import UNREADABLE, FileChunk
 from neardup.io.readers.sources import Source, suffix_of
 from neardup.io.writers.kept_formats import LinesSink
@@ -639,17 +639,17 @@ def _grow(tree: Tree, path: FieldPath, leaf: Any) -> None:
     node, names = tree, (path.root, *path.steps)
     for number, name in enumerate(names, 1):
         if name is not EACH and UNNAMEABLE.search(name):
-            raise unnameable(path.spelled)
+            raise unnameable_error(path.spelled)
         last, known = number == len(names), node.get(name)
         if (node and (name is EACH) != (EACH in node)) or (known is not None and isinstance(known, dict) == last):
-            raise _contradicted(path)
+            raise _contradicted_error(path)
         if last:
             node[name] = leaf if known is None else known | leaf
         else:
             node = node.setdefault(name, {})
 
 
-def _contradicted(path: FieldPath) -> InputError:
+def _contradicted_error(path: FieldPath) -> InputError:
     return InputError(
         f'"{path.spelled}" takes a field for something else than another name does',
         "A field is a text, a record or a list",

@@ -13,7 +13,7 @@ from neardup.io.containers.codecs import STEP, rest_after
 from neardup.io.formats.charsets import UTF_8, Charset, charset_of
 from neardup.io.readers.base import ROW_BYTES, failure_text
 from neardup.io.readers.files import UNREADABLE, FileDocuments
-from neardup.io.readers.sources import Source, changed
+from neardup.io.readers.sources import Source, changed_error
 
 Positions = npt.NDArray[np.int64]
 
@@ -205,9 +205,9 @@ def read_span(path: str, span: Span) -> bytes:
             file.seek(span.offset)
             block = file.read(span.length)
     except OSError as error:
-        raise changed(path, failure_text(error)) from error
+        raise changed_error(path, failure_text(error)) from error
     if len(block) < span.length:
-        raise changed(path, "it is shorter now")
+        raise changed_error(path, "it is shorter now")
     return block
 
 

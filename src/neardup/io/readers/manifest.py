@@ -140,7 +140,7 @@ def _first_line(error: BaseException) -> str:
     return reason.strip().partition("\n")[0] or type(error).__name__
 
 
-def damaged(folder: Path, reason: str) -> InputError:
+def damaged_error(folder: Path, reason: str) -> InputError:
     """Return the error for a result folder with an unusable part."""
     return InputError(
         f"{folder} cannot be used: {reason}",

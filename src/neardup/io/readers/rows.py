@@ -43,7 +43,7 @@ def row_of(documents: Documents, row: int, names: Sequence[str]) -> pa.Table:
         if single is not None and len(single.row_numbers):
             return single.table
         if single is not None:
-            raise _rejected(documents.names[0], row, single.problems[0].reason)
+            raise _rejected_error(documents.names[0], row, single.problems[0].reason)
     held: Chunk | None = None
     lost: FailedChunk | None = None
     for chunk in documents.chunks(None, names):
@@ -58,21 +58,21 @@ def row_of(documents: Documents, row: int, names: Sequence[str]) -> pa.Table:
         at = np.flatnonzero(rows.row_numbers == row)
         if len(at):
             return rows.table.slice(int(at[0]), 1)
-    raise _absent(documents.names[0], row, rows, lost)
+    raise _absent_error(documents.names[0], row, rows, lost)
 
 
-def _absent(name: str, row: int, rows: ReadRows | None, lost: FailedChunk | None) -> InputError:
+def _absent_error(name: str, row: int, rows: ReadRows | None, lost: FailedChunk | None) -> InputError:
     problems = [] if rows is None else [problem for problem in rows.problems if problem.row == row]
     if lost is not None:
         problems.append(lost.problem)
     if problems:
-        return _rejected(name, row, problems[0].reason)
+        return _rejected_error(name, row, problems[0].reason)
     last = int(rows.row_numbers[-1]) if rows is not None and len(rows.row_numbers) else None
     allowed = "A file with rows" if last is None else f"Rows 0 to {last:,}"
     return InputError(f"{name} has no row {row:,}", allowed, "Rows are numbered from 0")
 
 
-def _rejected(name: str, row: int, reason: str) -> InputError:
+def _rejected_error(name: str, row: int, reason: str) -> InputError:
     """Return the error for a row that cannot be read as a document."""
     return InputError(f"Row {row:,} of {name} is not a document: {reason}", "A row that a run would accept")
 

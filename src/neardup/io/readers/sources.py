@@ -16,7 +16,7 @@ from neardup.errors import InputError
 from neardup.io.containers.addresses import open_member, opened, split_address, stamp_of
 from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacking
 from neardup.io.containers.spools import STDIN, piped
-from neardup.io.storage.pins import Pin, changed_while_read
+from neardup.io.storage.pins import Pin, changed_while_read_error
 from neardup.io.storage.spool import FetchedFile
 
 DIGEST_BYTES = 16
@@ -226,7 +226,7 @@ def require_same(source: Source, before: Stamp | None) -> None:
     if now != before:
         seen = "it is gone" if now is None else f"it has {_shown(now)}"
         same = None not in (now, before) and _shown(now) == _shown(before)
-        raise changed(source.path, "another file is in its place" if same else seen, _shown(before))
+        raise changed_error(source.path, "another file is in its place" if same else seen, _shown(before))
 
 
 def _shown(stamp: Stamp | None) -> str:
@@ -246,6 +246,6 @@ def refuse_stdin(sources: Iterable[Source], why: str) -> None:
         )
 
 
-def changed(path: str, now: str, before: str = "") -> InputError:
+def changed_error(path: str, now: str, before: str = "") -> InputError:
     """Return the error for a file that has changed since an earlier pass."""
-    return changed_while_read(printable(path), before, now)
+    return changed_while_read_error(printable(path), before, now)

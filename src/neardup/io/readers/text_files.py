@@ -45,7 +45,7 @@ from neardup.io.readers.folders import (
     whole_samples,
     whole_samples_note,
 )
-from neardup.io.readers.sources import Source, Stamp, changed, digest_of_bytes, require_same
+from neardup.io.readers.sources import Source, Stamp, changed_error, digest_of_bytes, require_same
 from neardup.io.writers.kept_files import document_sink
 
 # Opening a file costs about as much as reading this many bytes of it; also bounds the files in a chunk.
@@ -301,7 +301,7 @@ class _FilesChunk:
         except (*UNREADABLE, InputError) as error:
             reason = f"cannot read {file.name}: {base.failure_text(error)}"
             if row in reasons:
-                raise changed(file.path, base.failure_text(error)) from error
+                raise changed_error(file.path, base.failure_text(error)) from error
             kind = error.kind if isinstance(error, NotTextError) else NOT_EXTRACTED
             readable = isinstance(error, InputError)
             reasons[row] = base.Problem(self.source, row, reason, None, file.name, kind if readable else None)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from neardup.errors import InputError, NeardupError, unusable
 from neardup.io.readers.arrow import fitted, in_blocks, in_runs, without_views
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Sink, failure_text
-from neardup.io.readers.sources import Source, changed
+from neardup.io.readers.sources import Source, changed_error
 from neardup.io.readers.table_folders import PACKAGES, TableFolder, TableFormat, opened_version
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_formats import extended
@@ -139,7 +139,7 @@ class VersionedTable(TableDocuments):
                 f"{sources[0].name} is {table.called}; {package}, which reads it, {why}", "", do
             ) from None
         except Exception as error:  # each library has its own kinds
-            raise self._unreadable(error) from error
+            raise self._unreadable_error(error) from error
         self.settle([without_views(self._scan.schema)])
 
     def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> Sink:
@@ -159,7 +159,7 @@ class VersionedTable(TableDocuments):
                 row += block.num_rows
                 passed.append(block.num_rows)
         except ValueError as error:
-            raise changed(self.names[position], str(error)) from error
+            raise changed_error(self.names[position], str(error)) from error
         self._counts_of_rows = passed
 
     def _tables(self, names: list[str] | None) -> Iterator[pa.Table]:
@@ -171,9 +171,9 @@ class VersionedTable(TableDocuments):
                 if batch.num_rows:
                     yield fitted(pa.Table.from_batches([batch]).select(chosen), schema)
         except Exception as error:
-            raise self._unreadable(error) from error
+            raise self._unreadable_error(error) from error
 
-    def _unreadable(self, error: Exception) -> Exception:
+    def _unreadable_error(self, error: Exception) -> Exception:
         """The error for a table that its library does not read to the end; one of neardup stays as it is."""
         if isinstance(error, NeardupError | MemoryError):
             return error

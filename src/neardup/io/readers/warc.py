@@ -36,7 +36,7 @@ from neardup.io.formats.extractor import Extractor
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, RESOURCE, NotTextError, refuse_kind
 from neardup.io.readers import base
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.sources import Source, changed, suffix_of
+from neardup.io.readers.sources import Source, changed_error, suffix_of
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.readers.text_files import ExtractedTexts, ReadContent
 from neardup.io.writers.kept_warc import RecordsSink, Removals, capture_of
@@ -360,7 +360,7 @@ class WarcChunk(TableChunk):
             content = self._read(record, extractor, SECONDS_AGAIN if again else SECONDS)
         except (*UNREADABLE, InputError) as error:
             if again:
-                raise changed(self.owner.sources[self.position].path, base.failure_text(error)) from error
+                raise changed_error(self.owner.sources[self.position].path, base.failure_text(error)) from error
             known.reasons[key] = self._problem(record, error)
             return None
         known.reasons[key] = None

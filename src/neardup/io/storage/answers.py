@@ -258,23 +258,23 @@ def reaching(url: str, doing: str = "read") -> Iterator[None]:
     except (NeardupError, MemoryError, ChangedObjectError):
         raise
     except FileNotFoundError as error:
-        raise missing(url) from error
+        raise missing_error(url) from error
     except Exception as error:  # each plugin of fsspec has errors of its own
-        raise _in_words(url, doing, error) from error
+        raise _worded_error(url, doing, error) from error
 
 
-def missing(url: str, answer: str = "") -> InputError:
+def missing_error(url: str, answer: str = "") -> InputError:
     """Return the error for a file that is not there."""
     words = f"; the server says: {answer}" if answer else ""
     given = f"There is no {printable(without_password(url))}{words}"
     return InputError(given, "An existing file, folder or pattern", "Check the URL")
 
 
-def _in_words(url: str, doing: str, error: Exception) -> NeardupError:
+def _worded_error(url: str, doing: str, error: Exception) -> NeardupError:
     shown, status = printable(without_password(url)), status_of(error)
     words = revised(url, error.words if isinstance(error, AnswerError) else _words_of(error))
     if status == HTTPStatus.NOT_FOUND:
-        return missing(url, words if isinstance(error, AnswerError) else "")
+        return missing_error(url, words if isinstance(error, AnswerError) else "")
     if isinstance(error, UnansweredError):
         why = str(error)
         do = f"Run again later, or allow more seconds: {_PATIENCE}"

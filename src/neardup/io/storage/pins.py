@@ -113,7 +113,7 @@ class ChangedObjectError(Exception):
         super().__init__("it has changed")
 
 
-def changed_while_read(shown: str, before: str, now: str) -> InputError:
+def changed_while_read_error(shown: str, before: str, now: str) -> InputError:
     """Return the error for a file that changed during a run; ``before`` and ``now`` describe its states."""
     was = f" (it had {before} at first)" if before else ""
     return InputError(

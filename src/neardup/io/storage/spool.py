@@ -16,7 +16,7 @@ from neardup.io.containers.base import ROOM_BYTES
 from neardup.io.containers.spools import LOOK_EVERY, Stretch, read_at
 from neardup.io.place import without_password, without_query
 from neardup.io.storage.answers import SLOWEST, asked, heard
-from neardup.io.storage.pins import ChangedObjectError, Pin, changed_while_read
+from neardup.io.storage.pins import ChangedObjectError, Pin, changed_while_read_error
 from neardup.io.storage.systems import StoredObject, is_web, stored_object
 
 BLOCK_BYTES = 64 << 10
@@ -117,7 +117,7 @@ class FetchedFile:
             if self._pin is None:
                 self._pin, self._in_parts = asked(self.url, self._object.look, waited=is_web(self.url))
                 if not self._expected.is_of(self._pin):
-                    raise self._changed(self._pin, self._expected)
+                    raise self._changed_error(self._pin, self._expected)
             return self._pin
 
     @property
@@ -199,7 +199,7 @@ class FetchedFile:
                 more=(stop - start) / SLOWEST,
             )
         except ChangedObjectError as error:
-            raise self._changed(error.seen, pin) from error
+            raise self._changed_error(error.seen, pin) from error
         if data is None:
             self._take(pin)
         else:
@@ -224,9 +224,9 @@ class FetchedFile:
         try:
             taken = asked(self.url, lambda: self._whole(pin), waited=is_web(self.url))
         except ChangedObjectError as error:
-            raise self._changed(error.seen, self.pin) from error
+            raise self._changed_error(error.seen, self.pin) from error
         if pin.size is not None and taken != pin.size:
-            raise self._changed(Pin(size=taken), self.pin)
+            raise self._changed_error(Pin(size=taken), self.pin)
         self._length = taken
 
     def _whole(self, pin: Pin) -> int:
@@ -250,8 +250,10 @@ class FetchedFile:
         """The URL as messages show it."""
         return printable(without_password(self.url))
 
-    def _changed(self, seen: Pin | None, before: Pin) -> InputError:
-        return changed_while_read(self.shown, str(before), "it is gone" if seen is None else f"it has {seen}")
+    def _changed_error(self, seen: Pin | None, before: Pin) -> InputError:
+        return changed_while_read_error(
+            self.shown, str(before), "it is gone" if seen is None else f"it has {seen}"
+        )
 
     def __reduce__(self) -> tuple[type, tuple[str, Pin]]:
         return type(self), (self.url, self._pin or self._expected)

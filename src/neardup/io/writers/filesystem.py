@@ -84,7 +84,7 @@ _PLACE = 1 << 30
 _HELD = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
 
 
-def unwritable(place: str | Path, error: OSError) -> OutputError:
+def unwritable_error(place: str | Path, error: OSError) -> OutputError:
     """Return the error for an output that cannot be written, in words for the reason that the system gives.
 
     >>> unwritable("out", OSError(errno.ENOSPC, "No space left on device")).given

@@ -19,7 +19,7 @@ import pyarrow.types as pt
 from neardup.errors import OutputError
 from neardup.io.readers import base
 from neardup.io.readers.arrow import is_bytes, plain, size_of, valid_strings
-from neardup.io.writers.filesystem import unwritable
+from neardup.io.writers.filesystem import unwritable_error
 from neardup.io.writers.folder import OutputFolder
 from neardup.io.writers.kept_formats import kept_rows, line_pieces
 from neardup.io.writers.kept_layout import KEPT, ONE_FILE, KeptLayout, OpenedKept, SplitSink, opened_kept
@@ -79,7 +79,7 @@ class KeptWriter:
             if item is not None:
                 self._thread.put(item, _weight(native))
         except (OSError, pa.ArrowException) as error:
-            raise _failed(self.path, error) from error
+            raise _failed_error(self.path, error) from error
 
     def close(self) -> tuple[int, int]:
         """Finish and return the sizes of the input and of the output, in bytes."""
@@ -90,7 +90,7 @@ class KeptWriter:
                 self._sink.close()
             return self._bytes_in, _size(self.path)
         except (OSError, pa.ArrowException) as error:
-            raise _failed(self.path, error) from error
+            raise _failed_error(self.path, error) from error
 
     def __enter__(self) -> "KeptWriter":
         return self
@@ -214,7 +214,7 @@ def open_kept(
         asked = (_place(folder, layout), documents, extra, worker_count(threads))
         return KeptWriter(opened_kept(layout, *asked, some), documents)
     except (OSError, pa.ArrowException) as error:
-        raise _failed(folder.target / "kept", error) from error
+        raise _failed_error(folder.target / "kept", error) from error
 
 
 def check_extra(documents: base.Documents, extra: Sequence[str]) -> None:
@@ -251,13 +251,13 @@ def _size(path: Path) -> int:
     return path.stat().st_size
 
 
-def _failed(path: Path, error: BaseException) -> OutputError:
+def _failed_error(path: Path, error: BaseException) -> OutputError:
     if is_memory_failure(error):
         raise MemoryError(str(error)) from error
     if isinstance(error, BrokenPipeError):  # the reader of standard output has ended
         raise error
     if isinstance(error, OSError) and error.errno:
-        return unwritable(path.name, error)
+        return unwritable_error(path.name, error)
     return OutputError(
         f"Cannot write {path.name}: {error}",
         "A folder that may be written, on a disk with room",

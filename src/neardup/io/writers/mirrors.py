@@ -16,8 +16,8 @@ from neardup.display import counted, printable
 from neardup.errors import InputError
 from neardup.io.place import without_password
 from neardup.io.readers.manifest import MANIFEST, Manifest
-from neardup.io.storage.answers import asked, heard, longer, missing
-from neardup.io.storage.pins import changed_while_read
+from neardup.io.storage.answers import asked, heard, longer, missing_error
+from neardup.io.storage.pins import changed_while_read_error
 from neardup.io.storage.systems import filesystem, is_writable
 from neardup.io.writers.filesystem import try_lock
 from neardup.io.writers.object_stores import LAST, UNFINISHED, LocalPath, RemoteOutput, local_path, private_folder
@@ -65,7 +65,7 @@ class Mirror:
                 "Wait, or make it again",
             )
         if not listed:
-            raise missing(self._url)
+            raise missing_error(self._url)
         self._put(self._changed(), listed)
         self.folder.mkdir(exist_ok=True)
         for name in [name for name in self._index if name not in listed]:
@@ -79,7 +79,7 @@ class Mirror:
                 self._fetch(name, look)
         if self._listed() != listed:
             shown = printable(without_password(self._url))
-            raise changed_while_read(
+            raise changed_while_read_error(
                 shown, counted(len(listed), "file"), "another run has written there meanwhile"
             )
         self._store()

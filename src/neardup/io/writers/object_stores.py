@@ -14,7 +14,7 @@ from neardup.errors import InputError, NetworkError, OutputError
 from neardup.io.place import url_in, without_password
 from neardup.io.storage.answers import asked, heard, longer
 from neardup.io.storage.systems import filesystem, is_writable
-from neardup.io.writers.filesystem import is_private, unwritable
+from neardup.io.writers.filesystem import is_private, unwritable_error
 
 if TYPE_CHECKING:
     _Path = Path
@@ -77,7 +77,7 @@ def private_folder(kind: str, url: str) -> Path:
         try:
             place.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            raise OutputError(unwritable(place, error).given, "Room there", "Set TMPDIR") from error
+            raise OutputError(unwritable_error(place, error).given, "Room there", "Set TMPDIR") from error
         if not is_private(place):
             raise OutputError(f"{place} is not a private folder of this user", "", "Remove it, or set TMPDIR")
     return place

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from neardup.errors import OutputError
 from neardup.io.place import require_local
-from neardup.io.writers.filesystem import EVERYBODY, WorkingPlace, flush, restrict, unwritable
+from neardup.io.writers.filesystem import EVERYBODY, WorkingPlace, flush, restrict, unwritable_error
 from neardup.io.writers.object_stores import UNFINISHED, RemoteOutput, staged, url_of
 from neardup.runtime import installed_version
 
@@ -131,7 +131,7 @@ class Output:
         try:
             yield
         except OSError as error:
-            raise unwritable(self.target / name, error) from error
+            raise unwritable_error(self.target / name, error) from error
 
 
 def remove_staged(place: Path) -> None:

@@ -25,7 +25,7 @@ import pyarrow as pa
 from neardup.display import printable, size
 from neardup.errors import InputError, OutputError
 from neardup.io.place import shown_values
-from neardup.io.writers.filesystem import flush_folder, is_private, unwritable
+from neardup.io.writers.filesystem import flush_folder, is_private, unwritable_error
 from neardup.tables import UInt64s
 
 _BLOCK = 1 << 20
@@ -65,7 +65,7 @@ def scratch_array(length: int) -> UInt64s:
         if error.errno == errno.ENOMEM:  # the file has its space, but this process may not map all of it
             raise MemoryError(f"{size(8 * length)} of a temporary file cannot be mapped") from error
         raise OutputError(
-            f"{unwritable(gettempdir(), error).given}; {size(8 * length)} are needed",
+            f"{unwritable_error(gettempdir(), error).given}; {size(8 * length)} are needed",
             "Room there for the shingles of the exact join that exceed its memory",
             "Set TMPDIR to a folder with more room, raise --memory, or choose --method lsh",
         ) from error
@@ -78,7 +78,7 @@ def scratch_folder() -> Iterator[Path]:
         folder = TemporaryDirectory(prefix="neardup-", ignore_cleanup_errors=True)
     except OSError as error:
         raise OutputError(
-            unwritable(gettempdir(), error).given,
+            unwritable_error(gettempdir(), error).given,
             "A folder for temporary files",
             "Set TMPDIR to a folder that may be written to",
         ) from error
@@ -160,7 +160,7 @@ class Scratch:
         except OSError as error:
             wanted = f" ({size(size_)} after {size(self._used)})" if size_ else ""
             raise OutputError(
-                unwritable(f"working files in {self.folder}{wanted}", error).given,
+                unwritable_error(f"working files in {self.folder}{wanted}", error).given,
                 "Room there for the part of the work that exceeds --memory",
                 "Free some space, choose a file system with more room, or raise --memory; no file has changed",
             ) from error
@@ -312,7 +312,7 @@ class RunJournal:
             self._file: IO[bytes] = open(folder / _LOG, "a+b", buffering=0)  # noqa: SIM115
             self._scan()
         except OSError as error:
-            raise self._failed(error) from error
+            raise self._failed_error(error) from error
         self._unflushed = 0
 
     @classmethod
@@ -328,7 +328,7 @@ class RunJournal:
 
     def _begin(self, about: dict[str, Any], secret: bytes) -> bytes:
         if os.path.lexists(self.folder) and not is_private(self.folder):
-            raise self._refused("it is not a private folder of this user")
+            raise self._refused_error("it is not a private folder of this user")
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.folder / _ABOUT
         if not path.exists():
@@ -345,11 +345,11 @@ class RunJournal:
             found = msgspec.json.decode(path.read_bytes(), type=_About)
             known = bytes.fromhex(found.secret)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise self._refused(f"{_ABOUT} cannot be read") from error
+            raise self._refused_error(f"{_ABOUT} cannot be read") from error
         # both are compared as JSON, which knows no tuples
         now = msgspec.json.decode(msgspec.json.encode(about))
         if differences := list(_differences(found.run, now)):
-            raise self._refused("; ".join(differences))
+            raise self._refused_error("; ".join(differences))
         return known
 
     def _scan(self) -> None:
@@ -402,7 +402,7 @@ class RunJournal:
                     os.fsync(self._file.fileno())
                     self._unflushed = 0
             except OSError as error:
-                raise self._failed(error) from error
+                raise self._failed_error(error) from error
             begin = self._end + len(head) + len(encoded)
             self._places[name] = (begin, len(data), head[-16:])
             self._end = begin + len(data)
@@ -411,14 +411,14 @@ class RunJournal:
         """Close the files; the journal stays."""
         self._file.close()
 
-    def _failed(self, error: OSError) -> OutputError:
+    def _failed_error(self, error: OSError) -> OutputError:
         return OutputError(
-            unwritable(f"the finished parts in {self.folder}", error).given,
+            unwritable_error(f"the finished parts in {self.folder}", error).given,
             "Room there for the fingerprints of all documents",
             "Make room and give the same command again, or leave out --resume",
         )
 
-    def _refused(self, why: str) -> InputError:
+    def _refused_error(self, why: str) -> InputError:
         return InputError(
             f"The run begun in {self.folder} cannot go on: {printable(why)}",
             "The same inputs, settings and version as when it began",

@@ -20,7 +20,7 @@ from neardup.io.decisions import Action, Change, Fate, FateOf, Judgement, PairNo
 from neardup.review import source
 from neardup.review.desk import views
 from neardup.review.desk.facets import Facets
-from neardup.review.desk.filters import GroupFields, compares_documents, filtered, kinds_named
+from neardup.review.desk.filters import GroupFields, document_filter_error, filtered, kinds_named
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.lines import KindSweep, Lines
 from neardup.review.desk.metadata import Metadata
@@ -510,7 +510,7 @@ class Desk:
     def _alike(self, clause: Fingerprint, query: str) -> Bools:
         rows = self._subject.query(clause, query)
         if rows is None:
-            raise compares_documents(clause, query)
+            raise document_filter_error(clause, query)
         return self._of_rows(rows)
 
     def _query(self, clause: FieldClause, query: str) -> Bools:

@@ -119,10 +119,12 @@ class GroupFields:
             having = self._index.of_documents(self._metadata.where(clause))
             return ~having if clause.operator == "!=" else having
         if clause.field not in self._lookups:
-            raise refused(clause, query, f"There is no field {printable(clause.field)}", ", ".join(self.names))
+            raise refused_error(
+                clause, query, f"There is no field {printable(clause.field)}", ", ".join(self.names)
+            )
         if clause.operator not in (":", "=", "!="):
             given = f"The values of {clause.field} are names, and {clause.operator} compares numbers"
-            raise refused(clause, query, given, f"{clause.field}:… or {clause.field}!=…")
+            raise refused_error(clause, query, given, f"{clause.field}:… or {clause.field}!=…")
         matching = self._lookups[clause.field](clause, query)
         return ~matching if clause.operator == "!=" else matching
 
@@ -150,11 +152,11 @@ class GroupFields:
     def _kind(self, clause: FieldClause, query: str) -> Bools:
         numbers = kinds_named(clause.value)
         if not numbers:
-            raise _unknown(clause, query, KINDS)
+            raise _unknown_error(clause, query, KINDS)
         try:
             self._bring_kinds()
         except InputError as error:
-            raise refused(clause, query, error.given, error.allowed) from error
+            raise refused_error(clause, query, error.given, error.allowed) from error
         return self._index.any_of(np.isin(self._made.kinds, numbers) & self._made.near)
 
     def _tag(self, clause: FieldClause, query: str) -> Bools:
@@ -186,7 +188,9 @@ def kinds_named(text: str) -> list[int]:
     return [number for number, name in enumerate(KINDS) if wanted in f" {_plain(name)} "] if wanted.strip() else []
 
 
-def refused(clause: FieldClause | WordsClause | Fingerprint, query: str, given: str, allowed: str) -> QueryError:
+def refused_error(
+    clause: FieldClause | WordsClause | Fingerprint, query: str, given: str, allowed: str
+) -> QueryError:
     """Return the error for a clause, with its position."""
     return QueryError(given, allowed, query=query, position=clause.span[0])
 
@@ -195,7 +199,7 @@ def compared(clause: FieldClause, query: str, values: Floats, meaning: str) -> B
     """Return for which values (NaN: for none) a comparison holds. Raises QueryError unless with a number."""
     if not _NUMBER.fullmatch(clause.value):
         given = f"{printable(clause.value)} is not a number"
-        raise refused(clause, query, given, f"{clause.field} is a number: {meaning}")
+        raise refused_error(clause, query, given, f"{clause.field} is a number: {meaning}")
     fits: Bools = _COMPARED[clause.operator](values, float(Decimal(clause.value))) & ~np.isnan(values)
     return fits
 
@@ -206,12 +210,12 @@ def among(clause: FieldClause, query: str, values: tuple[V, ...]) -> V:
     for value in values:
         if wanted == value:
             return value
-    raise _unknown(clause, query, values)
+    raise _unknown_error(clause, query, values)
 
 
-def _unknown(clause: FieldClause, query: str, values: tuple[str, ...]) -> QueryError:
+def _unknown_error(clause: FieldClause, query: str, values: tuple[str, ...]) -> QueryError:
     names = ", ".join(quoted(value) if " " in value else value for value in values)
-    return refused(clause, query, f"{clause.field} is never {printable(clause.value)}", names)
+    return refused_error(clause, query, f"{clause.field} is never {printable(clause.value)}", names)
 
 
 def _plain(text: str) -> str:
@@ -251,7 +255,7 @@ def filtered(text: str, groups: int, fields: GroupFields, words: Words, alike: A
     return found(query.root), canonical(query)
 
 
-def compares_documents(clause: Fingerprint, query: str) -> QueryError:
+def document_filter_error(clause: Fingerprint, query: str) -> QueryError:
     """Return the error for a fingerprint clause in a filter on a result."""
     name = "SIMILAR" if clause.symmetric else "FINGERPRINT"
     return QueryError(

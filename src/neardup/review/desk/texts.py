@@ -14,7 +14,7 @@ import numpy as np
 
 from neardup.collection.queries import WordsClause
 from neardup.deduplication.results import Looked, Places, Texts
-from neardup.deduplication.texts import no_texts
+from neardup.deduplication.texts import no_texts_error
 from neardup.display import counted, number, printable
 from neardup.display.view import excerpt
 from neardup.errors import InputError, NeardupError, QueryError
@@ -176,7 +176,7 @@ class TextReader:
         """Return why texts cannot be read, by trying the first document; "" if they can."""
         try:
             if not self.known:
-                raise no_texts()
+                raise no_texts_error()
             if len(self._documents):
                 self.look(0)
         except NeardupError as error:
@@ -201,7 +201,7 @@ class TextReader:
 
     def _read(self, document: int) -> Looked:
         if self._texts is None:
-            raise no_texts()
+            raise no_texts_error()
         id = self._documents.id(document)
         text = self._texts.look(id, int(self._documents.rows[document]))
         if text is None:

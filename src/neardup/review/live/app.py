@@ -37,7 +37,7 @@ from neardup.review.live.pages import (
 from neardup.review.parts import style, templates_of
 from neardup.runtime import Deadline
 from neardup.service.web import monitoring
-from neardup.service.web.limits import Limits, RefusedError, internal, of_status, timeout
+from neardup.service.web.limits import Limits, RefusedError, internal_error, status_error, timeout_error
 from neardup.service.web.middleware import Middleware, Tokens
 from neardup.service.web.monitoring import Metrics
 from neardup.service.web.server import Workers, collect_less, run
@@ -186,7 +186,7 @@ class _Live:
             try:
                 return await self._run(lambda: self._answer(question, work))
             except RefusedError as refusal:
-                raise late() if changing and refusal.code == LATE else refusal from None
+                raise late_error() if changing and refusal.code == LATE else refusal from None
 
         return endpoint
 
@@ -202,7 +202,7 @@ class _Live:
         )
 
     async def _run(self, work: Callable[[], Response]) -> Response:
-        return await self.workers.run(work, Deadline(self._served.limits.seconds, timeout))
+        return await self.workers.run(work, Deadline(self._served.limits.seconds, timeout_error))
 
     def _answer(self, request: ReviewRequest, work: Work) -> Response:
         try:
@@ -214,13 +214,13 @@ class _Live:
                 return StreamingResponse(self._pieces(answer.pieces), headers=headers, media_type=answer.media)
             return self._html(request, answer, self._desk)
         except NeardupError as error:
-            return self._error(request, refusal_of(error, changing=bool(request.form)))
+            return self._error(request, refusal_error(error, changing=bool(request.form)))
 
     async def _pieces(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         """Yield a file; each piece is made in a thread."""
         limits = self._served.limits
         while True:
-            piece = await self.workers.run(lambda: next(pieces, None), Deadline(limits.seconds, timeout))
+            piece = await self.workers.run(lambda: next(pieces, None), Deadline(limits.seconds, timeout_error))
             if piece is None:
                 return
             yield piece
@@ -257,11 +257,11 @@ class _Live:
 
     async def mistaken(self, request: Request, _: Exception) -> Response:
         """Return the page of an error of ours; the middleware logs it."""
-        return self.error_page(request.scope, internal())
+        return self.error_page(request.scope, internal_error())
 
     async def unknown(self, request: Request, error: Any) -> Response:
         """Return the page for an address or a method that does not exist."""
-        refusal = of_status(error.status_code)
+        refusal = status_error(error.status_code)
         if error.status_code == 404:
             refusal.allowed = ""
         return self.error_page(request.scope, refusal)
@@ -295,7 +295,7 @@ class _Live:
         return RedirectResponse(f"{request.scope.get('root_path', '')}/", 303)
 
 
-def late() -> RefusedError:
+def late_error() -> RefusedError:
     """Return the refusal for a change that was not finished in time; its thread may still finish it."""
     return RefusedError(
         503,
@@ -332,7 +332,7 @@ def said_of(actions: tuple[Action, ...], last: Action | None) -> str:
     return f"Done: {last.what}." if undone is None else f"Undone: {undone.what}."
 
 
-def refusal_of(error: NeardupError, *, changing: bool) -> RefusedError:
+def refusal_error(error: NeardupError, *, changing: bool) -> RefusedError:
     """Return an error of the desk as an answer."""
     status = 500
     if isinstance(error, ChangedMeanwhileError):

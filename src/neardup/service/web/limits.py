@@ -72,14 +72,14 @@ class RefusedError(Exception):
         return {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
 
 
-def internal() -> RefusedError:
+def internal_error() -> RefusedError:
     """Return the refusal for an error of the service, without details."""
     return RefusedError(
         500, "This is an error in the service, not in the request", "", "Report it with its request id"
     )
 
 
-def of_status(status: int) -> RefusedError:
+def status_error(status: int) -> RefusedError:
     """Return the refusal for a status of the framework, in words."""
     phrase = HTTPStatus(status).phrase if status in list(HTTPStatus) else "Refused"
     known = {
@@ -90,12 +90,12 @@ def of_status(status: int) -> RefusedError:
     return RefusedError(status, *known.get(status, (phrase, "", "")))
 
 
-def overloaded(given: str) -> RefusedError:
+def overloaded_error(given: str) -> RefusedError:
     """Return the refusal of a service with too much work."""
     return RefusedError(503, given, "", "Repeat it after the seconds in Retry-After", code="overloaded")
 
 
-def timeout() -> RefusedError:
+def timeout_error() -> RefusedError:
     """Return the refusal for a request that exceeded its time limit, before or during its work."""
     return RefusedError(
         503,
@@ -106,7 +106,7 @@ def timeout() -> RefusedError:
     )
 
 
-def stopping() -> RefusedError:
+def stopping_error() -> RefusedError:
     """Return the refusal of a service that accepts no more requests."""
     return RefusedError(503, "The service is stopping", "", "Repeat it when the service runs", code="stopping")
 
@@ -208,9 +208,9 @@ class Quota:
     def require(self, units: int = 1, client: Client = None) -> None:
         """Raise RefusedError if too few units are free for this client."""
         if self.taken + units > self._most:
-            raise overloaded(self._given.format(""))
+            raise overloaded_error(self._given.format(""))
         if client is not None and self._taken[client] + units > self._share:
-            raise overloaded(self._given.format(" with this token"))
+            raise overloaded_error(self._given.format(" with this token"))
 
     def take(self, units: int = 1, client: Client = None) -> None:
         """Take units. Raises RefusedError if too few are free."""

@@ -33,7 +33,7 @@ from neardup.service.web.limits import (
     Limits,
     Quota,
     RefusedError,
-    internal,
+    internal_error,
     usable_token,
 )
 from neardup.service.web.monitoring import METHODS, Metrics
@@ -249,7 +249,7 @@ class Middleware:
             exchange.status = CLIENT_GONE
         except Exception as error:
             monitoring.mistake(error, exchange.id)
-            await self._refuse(exchange, internal())
+            await self._refuse(exchange, internal_error())
         finally:
             bytes_in = body.size
             body.close()
@@ -455,7 +455,7 @@ class Body:
         RefusedError (413, 408, 503), ClientGoneError.
         """
         if self._length.isascii() and self._length.isdigit() and int(self._length) > most:
-            raise _too_large(most)
+            raise _too_large_error(most)
         begun = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(None) as clock:
@@ -463,7 +463,7 @@ class Body:
                     clock.reschedule(begun + min(READING_SECONDS, GRACE_SECONDS + self.size / LEAST_RATE))
                     piece = await self._next()
                     if self.size + len(piece) > most:
-                        raise _too_large(most)
+                        raise _too_large_error(most)
                     self._quota.take(len(piece))
                     self.size += len(piece)
                     self._pieces.append(piece)
@@ -509,7 +509,7 @@ class Body:
         return bytes(message.get("body", b""))
 
 
-def _too_large(most: int) -> RefusedError:
+def _too_large_error(most: int) -> RefusedError:
     return RefusedError(
         413,
         "The body is too large",

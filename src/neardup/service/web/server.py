@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from neardup.errors import OutputError, SettingError
 from neardup.runtime import Deadline
-from neardup.service.web.limits import CONNECTIONS, READING_SECONDS, Limits, stopping, timeout
+from neardup.service.web.limits import CONNECTIONS, READING_SECONDS, Limits, stopping_error, timeout_error
 
 KEEP_SECONDS = 15
 """Seconds for which a connection stays open without a request."""
@@ -196,7 +196,7 @@ class Workers:
         Work that has not begun by then never begins. ``to_its_end``: wait for work that has begun.
         """
         if self._closed:
-            raise stopping()
+            raise stopping_error()
         job = Job(work, deadline)
         self._jobs.put(job)
         if self._begun:
@@ -205,7 +205,7 @@ class Workers:
             most = None if to_its_end else deadline.left + GRACE
             result: Result = await asyncio.wait_for(asyncio.wrap_future(job.future), most)
         except TimeoutError:
-            raise timeout() from None
+            raise timeout_error() from None
         return result
 
     def close(self, seconds: float) -> bool:

@@ -145,7 +145,7 @@ def read_fingerprints(fingerprints: Any, bits: int | None = None) -> UInt64s:
     elif isinstance(fingerprints, Iterable) and not isinstance(fingerprints, str | bytes):
         rows = _rows_of_numbers(list(fingerprints), bits or 64)
     else:
-        raise _refused(f"a {type(fingerprints).__name__}", bits)
+        raise _refused_error(f"a {type(fingerprints).__name__}", bits)
     if len(rows) >= MOST:
         raise InputError(f"There are {len(rows)} fingerprints", "Fewer than 2^31", "Search in parts")
     return rows
@@ -153,22 +153,22 @@ def read_fingerprints(fingerprints: Any, bits: int | None = None) -> UInt64s:
 
 def _rows_of_array(array: NDArray[Any], bits: int | None) -> UInt64s:
     if array.dtype.kind not in "iu" or (array.dtype.kind == "i" and array.size and int(array.min()) < 0):
-        raise _refused(f"an array of {array.dtype}", bits)
+        raise _refused_error(f"an array of {array.dtype}", bits)
     rows = array.reshape(-1, 1) if array.ndim == 1 else array
     if rows.ndim != 2 or rows.shape[1] not in (1, 2) or (bits is not None and rows.shape[1] * 64 != bits):
-        raise _refused(f"an array of shape {array.shape}", bits)
+        raise _refused_error(f"an array of shape {array.shape}", bits)
     return rows.astype(np.uint64, copy=False)
 
 
 def _rows_of_numbers(numbers: Sequence[Any], bits: int) -> UInt64s:
     for number in numbers:
         if not isinstance(number, int | np.integer) or not 0 <= number < 1 << bits:
-            raise _refused(f"holding {number!r}", bits)
+            raise _refused_error(f"holding {number!r}", bits)
     words = [[int(number) >> shift & _WORD for shift in range(0, bits, 64)] for number in numbers]
     return np.array(words, np.uint64).reshape(-1, bits // 64)
 
 
-def _refused(what: str, bits: int | None) -> InputError:
+def _refused_error(what: str, bits: int | None) -> InputError:
     shapes = {
         None: "uint64[n], or uint64[n, 2] for 128 bits",
         64: "uint64[n]",

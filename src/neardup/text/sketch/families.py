@@ -35,13 +35,13 @@ def whole_numbers(ids: Any) -> UInt64s:
     """Return a list or array of whole numbers as uint64, without numpy's detour through floats."""
     if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
         if ids.size and int(ids.min()) < 0:
-            raise _no_ids(f"the number {int(ids.min())}")
+            raise _no_ids_error(f"the number {int(ids.min())}")
         return ids.reshape(-1).astype(np.uint64)
     if not isinstance(ids, Sequence) or isinstance(ids, (str, bytes)):
-        raise _no_ids(f"a {type(ids).__name__}")
+        raise _no_ids_error(f"a {type(ids).__name__}")
     wrong = next((x for x in ids if not isinstance(x, int | np.integer) or not 0 <= x < 1 << 64), None)
     if wrong is not None:
-        raise _no_ids(repr(wrong))
+        raise _no_ids_error(repr(wrong))
     return np.array([int(x) for x in ids], np.uint64)
 
 
@@ -69,7 +69,7 @@ def pair_rows(pairs: Any, documents: int, others: int) -> Int64s:
     return rows
 
 
-def _no_ids(what: str) -> InputError:
+def _no_ids_error(what: str) -> InputError:
     return InputError(
         f"The ids hold {what}" if not what.startswith("a ") else f"The ids are {what}",
         "A list or array of whole numbers from 0 to 2⁶⁴ − 1",

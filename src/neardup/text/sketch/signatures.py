@@ -178,7 +178,7 @@ class Signatures:
         family = _family_of(provenance)
         of_ids = provenance.parameters.get("of") == "ids"
         if family.provenance(of_ids) != provenance:
-            raise _unknown(provenance)
+            raise _unknown_error(provenance)
         values, offsets = signature_column(table)
         if isinstance(family, SampledShingles):
             checked: Any = _samples(family, values, offsets, of_ids)
@@ -246,11 +246,11 @@ def _family_of(provenance: Provenance) -> AnyFamily:
             given.pop("seed", None)
         made_again: AnyFamily = kind(**given)
     except (NeardupError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _unknown(provenance) from error
+        raise _unknown_error(provenance) from error
     return made_again
 
 
-def _unknown(provenance: Provenance) -> FormatError:
+def _unknown_error(provenance: Provenance) -> FormatError:
     return FormatError(
         f"The signatures are {provenance}",
         f"Families of this program: {', '.join(FAMILIES)}",

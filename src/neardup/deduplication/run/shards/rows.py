@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from neardup.deduplication.run.fates import FileFates
 from neardup.deduplication.run.findings import Found
-from neardup.deduplication.run.places import StoredPlaces, no_places
+from neardup.deduplication.run.places import StoredPlaces, no_places_error
 from neardup.deduplication.run.save import flat, flat_schema
 from neardup.deduplication.run.tables import COUNTED, SOURCES
 from neardup.display import printable
@@ -54,7 +54,7 @@ def kept_of_part(
     """
     recorded = result.places
     if not isinstance(recorded, StoredPlaces):
-        raise no_places()
+        raise no_places_error()
     if result.run.against:
         raise InputError(
             f"{name} was compared with a reference set, and is not a merged result",
@@ -65,7 +65,7 @@ def kept_of_part(
     numbers = _files_of(sources, documents, recorded, name)
     file = recorded.file(numbers[0])
     if file.format not in formats_of(documents):
-        raise _not_there(sources[0], name)
+        raise _not_there_error(sources[0], name)
     documents.require(file.text, file.id)
     names = dict(zip(numbers, (source.name for source in sources), strict=True))
     fates = FileFates(result, recorded, documents, names)
@@ -111,7 +111,7 @@ def _files_of(sources: tuple[Source, ...], documents: Documents, recorded: Store
     for source in sources:
         alike = by_name.get(os.path.basename(source.name), [])
         if not alike:
-            raise _not_there(source, name)
+            raise _not_there_error(source, name)
         files.append(_recognised(source, alike, documents, recorded, name))
     if not files or len(set(files)) != len(files):
         raise InputError("The part has several files that the result records as one", "The part as it was")
@@ -150,7 +150,7 @@ def _is_same(recorded: StoredPlaces, number: int, digest: bytes | None, size: in
     return file.size == size if file.digest is None or digest is None else file.digest == digest
 
 
-def _not_there(source: Source, name: str) -> InputError:
+def _not_there_error(source: Source, name: str) -> InputError:
     return InputError(
         f"{printable(source.path)} is not among the parts of {name}",
         "A part whose fingerprints were merged into that result",
