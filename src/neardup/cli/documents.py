@@ -23,7 +23,7 @@ from neardup.cli.output import WIDTH, unbroken
 from neardup.display import printable
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.io.contents import Content, differing
-from neardup.io.place import DatabaseURL, Place, is_url, place_of, url_in
+from neardup.io.place import Place, file_at, is_url, place_of, url_in
 from neardup.settings import as_compared
 
 if TYPE_CHECKING:
@@ -190,7 +190,8 @@ def _of_collection(path: Place, ids: tuple[str, str]) -> TwoTexts:
     with Collection(path, readonly=True) as collection:
         a, b = (collection.get(id) for id in ids)
         settings = as_compared(collection.settings.as_dict())
-    files = () if isinstance(path, DatabaseURL) else (str(path),)
+    file = file_at(path)
+    files = () if file is None else (str(file),)
     return TwoTexts((a.text, b.text), (a.id, b.id), settings=settings, files=files)
 
 

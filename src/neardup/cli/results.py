@@ -23,7 +23,7 @@ from neardup.cli.option import typed
 from neardup.cli.options import on_results
 from neardup.display import counted, number, printable
 from neardup.errors import InputError, OutputError, SettingError
-from neardup.io.place import DatabaseURL, Place
+from neardup.io.place import Place, file_at, result_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -369,10 +369,11 @@ def _export_pairs(options: on_results.ExportOptions) -> int:
     if form not in GRAPH_FORMS:
         raise SettingError(f"The export is {form!r}", f"One of {', '.join(GRAPH_FORMS)}")
     place, result = options.out, None
-    if isinstance(place, DatabaseURL) or place.is_file():
+    folder = result_at(place)
+    if folder is None:
         edges = edges_of_members(_table(place, "groups"))
     else:
-        result = load(place)
+        result = load(folder)
         edges = edges_of(result.named)
     if options.around is None:
         described = counted(edges.num_rows, "pair")
@@ -401,7 +402,7 @@ def _refuse_walk(options: on_results.ExportOptions) -> None:
 
 def _export_documents(options: on_results.ExportOptions) -> int:
     """Write the documents of a collection, or those that stay."""
-    if not isinstance(options.out, DatabaseURL) and not options.out.is_file():
+    if result_at(options.out) is not None:
         raise InputError(
             f"{options.out} is not a collection",
             "A collection; neardup apply writes the documents that stay after the review of a result",
@@ -420,14 +421,16 @@ def _export_documents(options: on_results.ExportOptions) -> int:
 
 def _files_of(place: Place) -> list[Path]:
     """Return the files whose readers may read the export: none of a database, which has rights of its own."""
-    if isinstance(place, DatabaseURL):
+    file = file_at(place)
+    if file is None:
         return []
-    return [place, *place.iterdir()] if place.is_dir() else [place]
+    return [file, *file.iterdir()] if file.is_dir() else [file]
 
 
 def _table(path: Place, what: Exported, *, every: bool = False, moved: Sequence[str] = ()) -> pa.Table:
     """Return the table to export from a result folder or a collection."""
-    if isinstance(path, DatabaseURL) or path.is_file():
+    folder = result_at(path)
+    if folder is None:
         if every:
             raise SettingError("--all was given with a collection", "A result folder", "Use --what documents")
         from neardup.collection.changes import collection_table
@@ -438,22 +441,23 @@ def _table(path: Place, what: Exported, *, every: bool = False, moved: Sequence[
     from neardup.deduplication.reviews import export_table
     from neardup.io.decisions import DecisionStore
 
-    result = load(path)
-    with DecisionStore(path, read_only=True) as store, output.watcher() as progress:
+    result = load(folder)
+    with DecisionStore(folder, read_only=True) as store, output.watcher() as progress:
         return export_table(result, store.state(), what, every=every, moved=moved, progress=progress)
 
 
 def import_tags(options: on_results.ImportOptions) -> int:
     """Read tags and decisions from a file of another program into a result or a collection."""
     place, form = options.out, options.form or form_of(options.file)
-    if isinstance(place, DatabaseURL) or place.is_file():
+    folder = result_at(place)
+    if folder is None:
         with opened(place) as collection:
             decided = collection.import_decisions(options.file, form, by=options.by)
             added = decided or collection.import_tags(options.file, form, by=options.by, columns=options.columns)
     else:
         from neardup.deduplication.reviews import import_into
 
-        added = import_into(place, options.file, form, options.by, options.columns)
+        added = import_into(folder, options.file, form, options.by, options.columns)
     if added.action is None:
         typer.echo("nothing to add")
     else:

@@ -32,7 +32,7 @@ from neardup.collection.store import store_at
 from neardup.collection.view import View
 from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.inputs import Problem
-from neardup.io.place import DatabaseURL, Place, place_of, require_local
+from neardup.io.place import DatabaseURL, Place, file_at, place_of, require_local
 from neardup.runtime import Progress, Silent
 from neardup.settings import CollectionKeywords, as_compared
 from neardup.tables import Int64s
@@ -466,6 +466,5 @@ def _arrival(
 
 def own_files(path: Place) -> tuple[Path, ...]:
     """The file of a collection and its companion files; these are not documents, in whatever folder they are."""
-    if isinstance(path, DatabaseURL):
-        return ()
-    return tuple(path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
+    file = file_at(path)
+    return () if file is None else tuple(file.with_name(file.name + suffix) for suffix in ("", "-wal", "-shm"))

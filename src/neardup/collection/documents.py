@@ -19,7 +19,7 @@ from neardup.display import counted
 from neardup.display.view import excerpt, name_of
 from neardup.errors import FormatError, InputError
 from neardup.io.outputs import common_access, document_bytes, write_documents
-from neardup.io.place import DatabaseURL, Place
+from neardup.io.place import Place, file_at
 
 _PAGE = 1000
 _TEXT_BYTES = 16_000_000
@@ -181,7 +181,8 @@ class StoredDocuments:
         Raises SettingError for another form, and OutputError for a file that exists (unless ``overwrite``) or
         cannot be written.
         """
-        access = common_access([] if isinstance(self.path, DatabaseURL) else [self.path])
+        file = file_at(self.path)
+        access = common_access([] if file is None else [file])
         with self.store.reading():
             return write_documents(self._pages(kept), Path(path), form, overwrite=overwrite, access=access)
 

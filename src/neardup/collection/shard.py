@@ -1,14 +1,19 @@
 """One shard of several: the question that all receive, and the answer of a collection in this process."""
 
+import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, Unpack
 
-from neardup.collection.collection import Collection
+from neardup.collection.collection import Arrival, Collection
 from neardup.collection.contract import deadline_in
+from neardup.collection.documents import Document, DocumentPage
+from neardup.collection.fields import Ids
+from neardup.collection.intake import OnDuplicate
 from neardup.collection.pages import HitField, Page
 from neardup.collection.query import syntax
 from neardup.collection.query.target import Open
+from neardup.collection.records import Added, StoredGroup
 from neardup.collection.search import LIMIT, Bounds, search
 from neardup.collection.sets import texts_of
 from neardup.collection.store import Store
@@ -53,13 +58,65 @@ class ShardPage(NamedTuple):
     begin: str | None
 
 
+class Documents(Protocol):
+    """The documents of a collection, of several that answer as one, or of a service.
+
+    ``GroupsAndDecisions`` is the other half of a ``Collection``, which several together do not have.
+    """
+
+    def put(
+        self, id: str | int, text: str, metadata: Mapping[str, Any] | None = None, **arrival: Unpack[Arrival]
+    ) -> Added:
+        """Add a document, or replace the one of this id."""
+
+    def get(self, id: str | int) -> Document:
+        """Return the document of this id."""
+
+    def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
+        """Remove documents, and return their number."""
+
+    def update_metadata(self, id: str | int, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Change the metadata of a document, and return the whole."""
+
+    def list(self, after: int | None = None, limit: int = 100, *, texts: bool = False) -> DocumentPage:
+        """Return a page of documents in the order in which they were first added."""
+
+    def group_of(self, id: str | int) -> StoredGroup | None:
+        """Return the group of a document, if it is in one."""
+
+    def base_texts(self) -> builtins.list[str]:
+        """Return the ids of the base texts."""
+
+    def info(self) -> dict[str, Any]:
+        """Return the size and the settings."""
+
+    def close(self) -> None:
+        """Close the files or connections."""
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the ids."""
+
+    def __contains__(self, id: object) -> bool:
+        """Return whether there is a document of this id."""
+
+
+class ShardDocuments(Documents, Protocol):
+    """The documents of one shard, which takes records of any number at once."""
+
+    def add(self, documents: Any, *, on_duplicate: OnDuplicate = "error", **arrival: Unpack[Arrival]) -> Added:
+        """Add documents."""
+
+
 class Shard(Protocol):
     """A part of the documents. Raises OutputError, LimitError or FormatError where it cannot answer."""
 
     name: str
     """Its address in messages, without a password."""
-    collection: Collection
-    """The documents, or a client of them, which has the same methods."""
+    collection: ShardDocuments
+    """The documents, or a client of them."""
 
     def settings(self) -> Mapping[str, Any]:
         """Return the settings of the collection."""

@@ -32,7 +32,7 @@ from neardup.collection.query import Query, parse
 from neardup.collection.query.target import Open
 from neardup.collection.records import Action, Added, NearCopy
 from neardup.collection.search import LIMIT, NearMeasure, near_query
-from neardup.collection.shard import LookUp, OpenShard, Shard, ShardPage, ShardQuestion, named_in
+from neardup.collection.shard import LookUp, OpenShard, Shard, ShardDocuments, ShardPage, ShardQuestion, named_in
 from neardup.collection.store import is_there, store_at
 from neardup.errors import (
     FormatError,
@@ -138,8 +138,8 @@ class Collections:
         self.watch: Callable[[ShardError], None] = lambda error: None
         try:
             for place in places:
-                near_by = isinstance(place, str | os.PathLike | DatabaseURL)
-                self.parts.append(OpenShard(Collection(place, **how)) if near_by else place)  # type: ignore[arg-type]
+                named = isinstance(place, str | os.PathLike | DatabaseURL)
+                self.parts.append(OpenShard(Collection(place, **how)) if named else place)  # type: ignore[arg-type]
             if not self.parts:
                 raise InputError("No collection was named", "One or more", "Name the shards")
             _require_once(self.parts)
@@ -166,7 +166,7 @@ class Collections:
         return cls(named)
 
     @property
-    def shards(self) -> list[Collection]:
+    def shards(self) -> list[ShardDocuments]:
         """The collections."""
         return [part.collection for part in self.parts]
 
@@ -205,7 +205,7 @@ class Collections:
         for part in self.parts:
             part.forget()
 
-    def shard(self, id: str | int) -> Collection:
+    def shard(self, id: str | int) -> ShardDocuments:
         """Return the collection in which a document of this id is, or would be."""
         return self._home(usable_id(id)).collection
 
@@ -373,7 +373,7 @@ class Collections:
             added = self._at_home(name, lambda home: home.put(name, text, metadata, role=role))
         return replace(added, repeats=1, recall=rule.recall, near=[copy])
 
-    def _at_home(self, id: str, work: Callable[[Collection], T]) -> T:
+    def _at_home(self, id: str, work: Callable[[ShardDocuments], T]) -> T:
         """Return the result of work with the collection of an id."""
         number = shard_of(id, len(self.parts))
         results, _ = self.ask(lambda _, part: work(part.collection), [number])

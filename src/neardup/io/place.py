@@ -254,6 +254,22 @@ class DatabaseURL:
 
 
 Place: TypeAlias = Path | DatabaseURL
+"""Where a collection is; ``place_of`` reads it, and ``file_at`` tells the two apart."""
+
+
+def file_at(place: Place) -> Path | None:
+    """Return the file of a place; None for a database.
+
+    >>> file_at(Path("mail.neardup")).name, file_at(DatabaseURL.of("postgresql://ann@db.example/letters"))
+    ('mail.neardup', None)
+    """
+    return None if isinstance(place, DatabaseURL) else place
+
+
+def result_at(place: Place) -> Path | None:
+    """Return the folder of a result; None for the place of a collection, which is a file or a database."""
+    path = file_at(place)
+    return None if path is None or path.is_file() else path
 
 
 def is_url(place: object) -> bool:

@@ -337,7 +337,7 @@ def _add_shard(routes: Routes, executor: Executor) -> None:
     async def look_up(request: Request) -> Response:
         """Return texts of documents, and fields of metadata that exist: for a service in front of shards."""
         body = await executor.received(request, requests.LookUpRequest)
-        shard = OpenShard(executor.collection)
+        shard = OpenShard(executor.own)
         seconds = executor.limits.seconds
         return await executor.read(lambda: answer(shard.look_up(body.ids, body.fields, seconds)))
 
@@ -346,7 +346,7 @@ def _add_shard(routes: Routes, executor: Executor) -> None:
         """Find documents that fit a query about documents of other shards: for a service in front of shards."""
         body = await executor.received(request, requests.ShardRequest)
         limit = _limit(executor, body.limit)
-        shard = OpenShard(executor.collection, executor.limits.most_candidates)
+        shard = OpenShard(executor.own, executor.limits.most_candidates)
 
         def look() -> Response:
             question = ShardQuestion(
@@ -438,12 +438,10 @@ def _compared(
 
 
 def _add_groups(routes: Routes, executor: Executor) -> None:
-    collection = executor.collection
-
     @routes.add("GET", "/v1/groups", Described(GroupPage))
     async def groups(after: After = 0, limit: Groups = 20) -> Response:
         """Groups by rising id."""
-        return await executor.read(lambda: answer(collection.groups(after, limit)))
+        return await executor.read(lambda: answer(executor.own.groups(after, limit)))
 
     @routes.add("POST", "/v1/groups/pending", Described(GroupedPending, body=requests.PendingRequest))
     async def group_those_pending(request: Request) -> Response:
@@ -452,7 +450,7 @@ def _add_groups(routes: Routes, executor: Executor) -> None:
         near = Near(pending.near, RECALL if pending.recall is None else pending.recall)
 
         def compare(deadline: Deadline) -> GroupedPending:
-            return group_pending(collection.store, near, pending.after, pending.limit, deadline)
+            return group_pending(executor.own.store, near, pending.after, pending.limit, deadline)
 
         return answer(await executor.write_in_time(compare))
 
@@ -463,7 +461,7 @@ def _add_groups(routes: Routes, executor: Executor) -> None:
         near = Near(wanted.near, RECALL if wanted.recall is None else wanted.recall)
 
         def change(deadline: Deadline) -> answers.RegroupedAnswer:
-            return answers.RegroupedAnswer(*regroup(collection.store, near, wanted.limit, deadline))
+            return answers.RegroupedAnswer(*regroup(executor.own.store, near, wanted.limit, deadline))
 
         return answer(await executor.write_in_time(change))
 
@@ -471,29 +469,27 @@ def _add_groups(routes: Routes, executor: Executor) -> None:
     async def group(group: Number) -> Response:
         """A group with its first 1,000 members."""
         with bad_request_as(404):
-            return await executor.read(lambda: answer(collection.group(group)))
+            return await executor.read(lambda: answer(executor.own.group(group)))
 
     @routes.add("GET", "/v1/groups/{group}/members", Described(answers.MembersAnswer, (404,)))
     async def members(group: Number, after: AfterId = None, limit: Rows = 100) -> Response:
         """Members of a group."""
         with bad_request_as(404):
             return await executor.read(
-                lambda: answer(answers.MembersAnswer(collection.members(group, after, limit)))
+                lambda: answer(answers.MembersAnswer(executor.own.members(group, after, limit)))
             )
 
     @routes.add("GET", "/v1/group-of", Described(answers.GroupOfAnswer, (404,)))
     async def group_of(id: Id) -> Response:
         """The group that a document is in."""
-        return await executor.read(lambda: answer(answers.GroupOfAnswer(collection.group_of(id))))
+        return await executor.read(lambda: answer(answers.GroupOfAnswer(executor.collection.group_of(id))))
 
 
 def _add_decisions(routes: Routes, executor: Executor) -> None:
-    collection = executor.collection
-
     @routes.add("GET", "/v1/decisions", Described(answers.DecisionsAnswer))
     async def decisions(after: After = 0, limit: Rows = 100) -> Response:
         """The decisions in force."""
-        return await executor.read(lambda: answer(answers.DecisionsAnswer(collection.decisions(after, limit))))
+        return await executor.read(lambda: answer(answers.DecisionsAnswer(executor.own.decisions(after, limit))))
 
     @routes.add(
         "POST", "/v1/decisions", Described(answers.DecidedAnswer, (404, 409), body=requests.DecisionRequest)
@@ -508,12 +504,12 @@ def _add_decisions(routes: Routes, executor: Executor) -> None:
 
 
 def _add_tags(routes: Routes, executor: Executor) -> None:
-    collection = executor.collection
-
     @routes.add("GET", "/v1/tags", Described(answers.TagsAnswer))
     async def tags(after: After = 0, limit: Rows = 100) -> Response:
         """Documents with tags, in the order in which they were first added."""
-        return await executor.read(lambda: answer(answers.TagsAnswer(*tags_page(collection.store, after, limit))))
+        return await executor.read(
+            lambda: answer(answers.TagsAnswer(*tags_page(executor.own.store, after, limit)))
+        )
 
     @routes.add("POST", "/v1/tags", Described(answers.ActionAnswer, (404, 409), body=requests.TagRequest))
     async def tag(request: Request) -> Response:
@@ -526,45 +522,43 @@ def _add_tags(routes: Routes, executor: Executor) -> None:
         how = {name: getattr(wanted, name) for name in ("on", "seen", "what")}
         how["by"] = requests.signed(request.scope, wanted.by)
         return answer(
-            await executor.write(lambda: answers.ActionAnswer(tag_chosen(collection, chosen, wanted.tag, **how)))
+            await executor.write(lambda: answers.ActionAnswer(tag_chosen(executor.own, chosen, wanted.tag, **how)))
         )
 
     @routes.add("POST", "/v1/tags/look-up", Described(answers.TagsAnswer, (404,), body=requests.TagsRequest))
     async def tags_of(request: Request) -> Response:
         """The tags of some documents."""
         named = await executor.received(request, requests.TagsRequest)
-        return await executor.read(lambda: answer(answers.TagsAnswer(collection.tags(named.ids), None)))
+        return await executor.read(lambda: answer(answers.TagsAnswer(executor.own.tags(named.ids), None)))
 
 
 def _add_actions(routes: Routes, executor: Executor) -> None:
-    collection = executor.collection
-
     @routes.add("GET", "/v1/actions", Described(answers.ActionsAnswer))
     async def actions(before: Before = None, limit: Rows = 50) -> Response:
         """Actions of decisions and tags, the latest first."""
-        return await executor.read(lambda: answer(answers.ActionsAnswer(collection.actions(before, limit))))
+        return await executor.read(lambda: answer(answers.ActionsAnswer(executor.own.actions(before, limit))))
 
     @routes.add("POST", "/v1/actions/undo", Described(answers.ActionAnswer, (409,), body=requests.UndoRequest))
     async def undo(request: Request) -> Response:
         """Undo an action; undoing an undo restores its decisions and tags."""
         wanted = await executor.received(request, requests.UndoRequest)
         by = requests.signed(request.scope, wanted.by)
-        return answer(await executor.write(lambda: answers.ActionAnswer(collection.undo(by, wanted.action))))
+        return answer(await executor.write(lambda: answers.ActionAnswer(executor.own.undo(by, wanted.action))))
 
     @routes.add("GET", "/v1/changes", Described(answers.ChangesAnswer))
     async def changes(after: After = 0, limit: Rows = 100) -> Response:
         """How groups and decisions have changed, and why."""
-        return await executor.read(lambda: answer(answers.ChangesAnswer(collection.changes(after, limit))))
+        return await executor.read(lambda: answer(answers.ChangesAnswer(executor.own.changes(after, limit))))
 
 
 def _decided(executor: Executor, judged: requests.DecisionRequest, by: str) -> answers.DecidedAnswer:
-    collection = executor.collection
+    collection = executor.own
     if not (judged.a in collection and judged.b in collection):
         raise unknown_error()
     if judged.verdict == "undecided":
-        return answers.DecidedAnswer(None, collection.undecide(judged.a, judged.b, by=by))
+        return answers.DecidedAnswer(None, executor.own.undecide(judged.a, judged.b, by=by))
     try:
-        decision = collection.decide(judged.a, judged.b, judged.verdict, by=by, note=judged.note)
+        decision = executor.own.decide(judged.a, judged.b, judged.verdict, by=by, note=judged.note)
     except InputError as error:
         refusal = refusal_error(error, executor.names)
         raise RefusedError(409, refusal.given, refusal.allowed, refusal.do, code="contradiction") from error

@@ -16,9 +16,9 @@ from neardup import errors
 from neardup.collection import Collection
 from neardup.collection.answers import RECALL, Bounds, Near, Page, View, search
 from neardup.collection.changes import StoreUnavailableError, too_long_error
-from neardup.collection.shard import ShardQuestion
+from neardup.collection.shard import Documents, ShardQuestion
 from neardup.collection.shards import ShardError
-from neardup.io.place import DatabaseURL, Place
+from neardup.io.place import Place, file_at
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
 from neardup.service.requests import Arriving, OnDuplicate, parsed
@@ -46,9 +46,10 @@ class Executor:
     """Beginnings of addresses that are refused."""
 
     def __init__(self, collection: Collection, limits: Limits) -> None:
-        self.collection, self.names = collection, {str(collection.path): "the collection"}
+        self.collection: Documents = collection
+        self._own, self.names = collection, {str(collection.path): "the collection"}
         # a database computes elsewhere, so threads that wait for it do not contend
-        self._begin(limits, limits.threads, 0.0 if isinstance(collection.path, DatabaseURL) else PATIENCE)
+        self._begin(limits, limits.threads, PATIENCE if file_at(collection.path) else 0.0)
         self._writer = Writer(
             self._together, self.metrics.batches.observe, lambda: self._workers.waiting > 0, self._workers.turn
         )
@@ -65,6 +66,11 @@ class Executor:
         self.metrics.watch("compare", lambda: self._comparing.waiting)
 
     @property
+    def own(self) -> Collection:
+        """The one collection of this process, with its groups and decisions."""
+        return self._own
+
+    @property
     def ready(self) -> bool:
         """Whether the service can read and write."""
         return self._writer.alive
@@ -72,17 +78,17 @@ class Executor:
     @property
     def readonly(self) -> bool:
         """Whether every change is refused."""
-        return self.collection.store.readonly
+        return self.own.store.readonly
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The settings of the collection."""
-        return self.collection.settings.as_dict()
+        return self.own.settings.as_dict()
 
     @property
     def has_parts(self) -> bool:
         """Whether the metadata names the parts beside the text of each document that has some."""
-        return self.collection.settings.has_parts
+        return self.own.settings.has_parts
 
     async def require_store(self, *, partial: bool) -> None:
         """Raise RefusedError if the collection cannot be used; ``partial`` is for shards."""
@@ -90,7 +96,7 @@ class Executor:
 
     def require_file(self) -> None:
         """Raise RefusedError if the opened file is no longer at its place."""
-        if file_identity(self.collection.path) != self._file:
+        if file_identity(self.own.path) != self._file:
             raise _gone_error()
 
     async def view(self, work: Callable[[View, float], T], *, alone: bool = False) -> T:
@@ -101,7 +107,7 @@ class Executor:
         deadline = self._deadline()
 
         def look() -> T:
-            with self.collection.view(deadline.left) as view:
+            with self.own.view(deadline.left) as view:
                 return work(view, deadline.left)
 
         return await self._run(self._comparing if alone else self._workers, look, deadline)
@@ -164,7 +170,7 @@ class Executor:
     ) -> AddedAnswer:
         """Add all documents (id, text, metadata) or none; returns their counts when they are on the disk."""
         ids, texts, metadata = map(list, zip(*rows, strict=True))
-        deadline, collection = self._deadline(), self.collection
+        deadline, collection = self._deadline(), self.own
         near, on_near = near_of(arriving), arriving.on_near
         with bad_request_as(422):  # an unstorable document counts as an invalid body
             entries = await self.read(
@@ -184,7 +190,7 @@ class Executor:
 
     async def remove(self, ids: Sequence[str], missing: Missing = "error") -> RemovedAnswer:
         """Remove documents, all or none."""
-        return await self.write(lambda: RemovedAnswer(self.collection.remove(ids, missing=missing)))
+        return await self.write(lambda: RemovedAnswer(self.own.remove(ids, missing=missing)))
 
     async def write_in_time(self, work: Callable[[Deadline], T]) -> T:
         """Return the result of work that stops at the deadline, which it receives."""
@@ -217,7 +223,7 @@ class Executor:
         ended = [self._writer.close(self.limits.stop_seconds)]
         ended += [threads.close(max(0.0, deadline.left)) for threads in (self._workers, self._comparing)]
         if all(ended) and unused:
-            self.collection.close()
+            self.own.close()
         return all(ended)
 
     def _deadline(self) -> Deadline:
@@ -227,7 +233,7 @@ class Executor:
         do = 'Give "on_duplicate": "replace" or "skip"'
         if len(set(ids)) < len(ids):
             raise RefusedError(409, "An id is repeated in this request", "Each id once; nothing was stored", do)
-        if self.collection.store.numbers(ids):
+        if self.own.store.numbers(ids):
             raise RefusedError(409, "A document with this id exists already", "New ids; nothing was stored", do)
 
     @contextmanager
@@ -237,7 +243,7 @@ class Executor:
         except RefusedError:
             self.metrics.writable.set(0)
             raise
-        with self.collection.together():
+        with self.own.together():
             yield
 
 
@@ -317,10 +323,11 @@ def _gone_error() -> RefusedError:
 
 def file_identity(path: Place) -> tuple[int, int] | None:
     """Return the device and inode of the file at ``path``, or None; always None for a database."""
-    if isinstance(path, DatabaseURL):
+    file = file_at(path)
+    if file is None:
         return None
     try:
-        status = path.stat()
+        status = file.stat()
     except OSError:
         return None
     return status.st_dev, status.st_ino

@@ -1,7 +1,7 @@
 """A service in front of shards: the same endpoints, whose work is done by collections and other services."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar
 
 from neardup.collection import Collection
 from neardup.collection.answers import Page, View
@@ -34,11 +34,16 @@ class Front(Executor):
 
     def __init__(self, shards: Collections, limits: Limits, *, readonly: bool = False) -> None:
         self.shards, self._readonly = shards, readonly
-        self.collection = cast(Collection, shards)  # the endpoints use the methods that both have
+        self.collection = shards
         self.names = {part.name: f"shard {number}" for number, part in enumerate(shards.parts, 1)}
         remote = any(not isinstance(part, OpenShard) for part in shards.parts)
         self._begin(limits, max(THREADS, limits.threads) if remote else limits.threads)
         shards.watch = self._note
+
+    @property
+    def own(self) -> Collection:
+        """Raise RefusedError: groups and decisions are those of one collection."""
+        _refuse()
 
     @property
     def readonly(self) -> bool:
@@ -148,8 +153,3 @@ def _refuse() -> NoReturn:
     raise RefusedError(
         422, "The request needs one collection", "Requests about documents, and searches", code="shards"
     )
-
-
-def open_here(shards: Collections) -> list[Collection]:
-    """Return the collections of the shards that this process has open."""
-    return [part.collection for part in shards.parts if isinstance(part, OpenShard)]

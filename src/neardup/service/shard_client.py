@@ -3,9 +3,8 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from neardup.collection import Collection
 from neardup.collection.queries import Open, Query, canonical, parse
 from neardup.collection.shard import LookUp, ShardPage, ShardQuestion
 from neardup.errors import LimitError, NetworkError
@@ -135,7 +134,7 @@ class RemoteShard:
     ) -> None:
         self._client = ShardClient(url, token, timeout=seconds, retries=1, transport=transport)
         self.name = self._client.url
-        self.collection = cast(Collection, self._client)  # its methods have the same signatures
+        self.collection = self._client
         self._settings: Mapping[str, Any] | None = None
         self._lock = threading.Lock()
 

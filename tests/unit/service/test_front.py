@@ -14,13 +14,14 @@ httpx = pytest.importorskip("httpx", reason="the extra client is not installed")
 
 from neardup import Client, OutputError, SettingError  # noqa: E402
 from neardup.collection import Collection  # noqa: E402
-from neardup.collection.shard import OpenShard  # noqa: E402
+from neardup.collection.groups.methods import GroupsAndDecisions  # noqa: E402
+from neardup.collection.shard import Documents, OpenShard  # noqa: E402
 from neardup.collection.shards import Collections, shard_of  # noqa: E402
 from neardup.collection.store import store_at  # noqa: E402
 from neardup.service.app import make_app  # noqa: E402
 from neardup.service.front import Front  # noqa: E402
 from neardup.service.shard_client import RemoteShard  # noqa: E402
-from neardup.service.web.limits import Limits  # noqa: E402
+from neardup.service.web.limits import Limits, RefusedError  # noqa: E402
 from neardup.service.web.middleware import Tokens  # noqa: E402
 from support.made_service import Answer, Service, by_path, serving  # noqa: E402
 from support.service_transport import ServiceTransport  # noqa: E402
@@ -155,6 +156,17 @@ def test_requests_that_need_one_collection_are_refused(front: Service) -> None:
     for target in ("groups", "explain?q=a", "why-not?q=a&id=d1", "passages?id=d1", "changes", "tags"):
         answer = front("GET", f"/v1/{target}")
         assert (answer.status, answer.error["code"]) == (422, "shards"), target
+
+
+def test_documents_are_offered_by_all_and_groups_by_one_collection(one: Service, front: Service) -> None:
+    offered = {name for name in vars(Documents) if not name.startswith("_") or name in ("__len__", "__contains__")}
+    shards = front.executor.collection.parts
+    for documents in (one.executor.own, front.executor.collection, *(part.collection for part in shards)):
+        assert offered <= {*dir(documents)}
+    assert isinstance(one.executor.own, GroupsAndDecisions)
+    with pytest.raises(RefusedError) as refused:
+        front.executor.own.decisions()
+    assert (refused.value.status, refused.value.code) == (422, "shards")
 
 
 def test_a_client_of_a_front(front: Service) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from neardup.collection.settings import GivenSettings
 from neardup.collection.store.store import Store
 from neardup.errors import InputError, unusable
-from neardup.io.place import DatabaseURL, Place
+from neardup.io.place import Place, file_at
 
 __all__ = ["Store", "is_there", "remove_untouched", "store_at"]
 
@@ -15,18 +15,20 @@ def store_at(
 ) -> Store:
     """Open the store at a place, or create it; see ``Store``."""
     opened: Store
-    if isinstance(place, DatabaseURL):
+    file = file_at(place)
+    if file is None:
         opened = _postgres().PostgresStore(place, given, readonly=readonly, upgrade=upgrade, wait=wait)
     else:
         from neardup.collection.store.sqlite import SqliteStore
 
-        opened = SqliteStore(place, given, readonly=readonly, upgrade=upgrade, wait=wait)
+        opened = SqliteStore(file, given, readonly=readonly, upgrade=upgrade, wait=wait)
     return opened
 
 
 def is_there(place: Place) -> bool:
     """Whether there is a file, or a schema with tables, at a place."""
-    return bool(_postgres().is_there(place)) if isinstance(place, DatabaseURL) else place.exists()
+    file = file_at(place)
+    return bool(_postgres().is_there(place)) if file is None else file.exists()
 
 
 def remove_untouched(place: Place) -> bool:
@@ -34,11 +36,12 @@ def remove_untouched(place: Place) -> bool:
 
     A schema stays, since other tables may be in it.
     """
-    if isinstance(place, DatabaseURL):
+    path = file_at(place)
+    if path is None:
         return False
     from neardup.collection.store import file
 
-    return file.remove_untouched(place)
+    return file.remove_untouched(path)
 
 
 def _postgres() -> Any:
