@@ -147,7 +147,7 @@ def _added(options: on_collections.AddOptions) -> tuple[Added, int]:
     from neardup.io.inputs import choose_columns, open_files
     from neardup.io.outputs import ProblemList, access_of, creating
 
-    near, on_near = _near(options)
+    near, on_near = _near_rule(options)
     role = role_of(options.role)
     path, problems = options.path, options.problems
     own = (*own_files(path), *([] if problems is None else [problems]))
@@ -197,7 +197,7 @@ def _creation(options: on_collections.AddOptions) -> dict[str, Any]:
     return {name: values[name] for name in COLLECTION_FIELDS if name in given}
 
 
-def _near(options: on_collections.AddOptions) -> tuple[Near | None, Any]:
+def _near_rule(options: on_collections.AddOptions) -> tuple[Near | None, Any]:
     """Return the search and the action of --threshold, --on-near and --recall."""
     from neardup.collection import Near
 

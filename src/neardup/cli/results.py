@@ -160,7 +160,7 @@ class _Shown:
         yield "fate", self._fate()
         if self._group is not None:
             yield from self._of_group(self._group)
-        yield from self._near()
+        yield from self._near_lines()
         if other := self._other():
             yield (
                 "compare",
@@ -198,7 +198,7 @@ class _Shown:
         if len(group.members) > self._options.limit:
             yield "", f"... and {display.counted(len(group.members) - self._options.limit, 'more member')}"
 
-    def _near(self) -> Iterator[display.Line]:
+    def _near_lines(self) -> Iterator[display.Line]:
         settings = self._found.run.settings
         least = f"{settings['measure']} {display.similarity(settings['threshold'])}"
         inside = "its group" if self._group is not None else "it"

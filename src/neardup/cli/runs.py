@@ -391,13 +391,13 @@ def look(options: LookOptions) -> int:
     elif options.quiet:
         typer.echo(output.line_about(outcome.found.run, "can go"))
     else:
-        for line in _shown(outcome, output.lines_for_groups(options.verbose, _BELOW)):
+        for line in _group_lines(outcome, output.lines_for_groups(options.verbose, _BELOW)):
             typer.echo(line)
         typer.echo(_next(options, counts.removed))
     return REJECTED if counts.rejected else DONE
 
 
-def _shown(outcome: Outcome, most: int | None) -> Iterator[str]:
+def _group_lines(outcome: Outcome, most: int | None) -> Iterator[str]:
     """The largest groups, each with its first members, in about ``most`` lines, and a line about all."""
     from neardup.deduplication.results import LostText, classes_of_copies
     from neardup.deduplication.runs import largest_groups

@@ -73,7 +73,7 @@ def published_shingles(units: Units, length: int) -> UInt64s:
     return _shingles(units.published, length, PUBLIC)
 
 
-def only(units: Units, kept: Bools) -> Units:
+def units_kept(units: Units, kept: Bools) -> Units:
     """The units of which ``kept`` is set, as if the others were not in the text; for counts."""
     return replace(units, hashes=units.hashes[kept], published=units.published[kept], spans=units.spans[kept])
 

@@ -15,9 +15,9 @@ from neardup.comparison import matching
 from neardup.comparison.base_text import (
     BaseShingles,
     base_shingles,
-    only,
     published_shingles,
     runs_of,
+    units_kept,
     words_that_count,
 )
 from neardup.comparison.result import DESCRIPTIONS, ComparisonRecord
@@ -161,7 +161,7 @@ def _compare(
     matched, a, b, covered = shown, whole_a, whole_b, None
     if base is not None:
         covered = in_time(base.covered)(whole_a), in_time(base.covered)(whole_b)
-        a, b = only(whole_a, ~covered[0]), only(whole_b, ~covered[1])
+        a, b = units_kept(whole_a, ~covered[0]), units_kept(whole_b, ~covered[1])
         pair = matching.pair_of(a.hashes, b.hashes, (a.rank, b.rank))
         matched = in_time(matching.literal)(pair, min_chunk), in_time(matching.information)(pair, min_chunk)
     literal, information = matched

@@ -136,13 +136,13 @@ class CountCurves:
 
     def picture(self) -> Picture:
         """Return the lines over the thresholds, with a legend that has the counts at the marked one."""
-        return Picture(WIDTH, _FLOOR + 64, "Counts at each threshold", self._said(), tuple(self._parts()))
+        return Picture(WIDTH, _FLOOR + 64, "Counts at each threshold", self._description(), tuple(self._parts()))
 
     def _nearest(self) -> int:
         distances = [abs(threshold - self.chosen) for threshold in self.thresholds]
         return distances.index(min(distances))
 
-    def _said(self) -> str:
+    def _description(self) -> str:
         place = self._nearest()
         there = ", ".join(f"{number(counts[place])} {name}" for name, counts in self.counts.items())
         return f"At {similarity(self.thresholds[place])}: {there}."

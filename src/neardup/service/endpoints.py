@@ -361,7 +361,7 @@ def _add_shard(routes: Routes, executor: Executor) -> None:
                 compared=body.most_compared,
             )
             page, begin = shard.answer(question, executor.limits.seconds)
-            return answer(_shown(page) | {"begin": begin})
+            return answer(_page_record(page) | {"begin": begin})
 
         return await executor.read(look)
 
@@ -383,7 +383,7 @@ async def _search(
         )
 
     def form(page: Page) -> Response:
-        data = _shown(page)
+        data = _page_record(page)
         if not isinstance(query, str):  # a posted text has no query
             del data["query"]
         return answer(data)
@@ -400,7 +400,7 @@ def _limit(executor: Executor, given: int | None) -> int:
     return limit
 
 
-def _shown(page: Page) -> dict[str, Any]:
+def _page_record(page: Page) -> dict[str, Any]:
     if page.found is None:
         raise RefusedError(
             400, "The query begins with EXPLAIN", "A query without it", "Send it to /v1/explain", code="query"

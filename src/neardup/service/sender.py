@@ -118,7 +118,7 @@ class Sender:
         try:
             return msgspec.convert(data, kind)
         except msgspec.ValidationError as error:
-            raise self.unlike_error(f"JSON that is no answer to {method} {path}: {_shown(error)}") from error
+            raise self.unlike_error(f"JSON that is no answer to {method} {path}: {_fault_text(error)}") from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -139,7 +139,7 @@ class Sender:
         except self._broken as error:
             way = "Check the address, and that the service runs"
             raise errors.NetworkError(
-                f"The service at {self.url} cannot be reached: {_shown(error)}", "", way
+                f"The service at {self.url} cannot be reached: {_fault_text(error)}", "", way
             ) from error
         except RuntimeError as error:
             if not self._http.is_closed:
@@ -216,7 +216,7 @@ def _lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def _shown(error: Exception) -> str:
+def _fault_text(error: Exception) -> str:
     return printable(error)[:_SHOWN]
 
 
@@ -235,7 +235,7 @@ def _content(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body, allow_nan=False).encode()
     except (ValueError, TypeError, RecursionError) as error:
         raise errors.InputError(
-            f"The request cannot be written as JSON: {_shown(error)}", "Values of JSON"
+            f"The request cannot be written as JSON: {_fault_text(error)}", "Values of JSON"
         ) from error
 
 

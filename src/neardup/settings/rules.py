@@ -83,7 +83,7 @@ def number(low: float, high: float, unit: str = "") -> Rule:
     >>> number(0.001, 1_000_000, "GB").allowed
     'a number from 0.001 to 1,000,000 GB'
     """
-    words = f"a number from {_shown(low)} to {_shown(high)}" + (f" {unit}" if unit else "")
+    words = f"a number from {_number_text(low)} to {_number_text(high)}" + (f" {unit}" if unit else "")
     return Rule(words, lambda value: low <= value <= high)
 
 
@@ -94,7 +94,8 @@ def memory_size(low: float, high: float) -> Rule:
     >>> rule.value("500MB"), rule.value("1.5 GB"), rule.value("2"), rule.value("none"), rule.value("much")
     (0.5, 1.5, 2.0, 0.0, 'much')
     """
-    words = f"a size such as 500MB or 2GB, a number from {_shown(low)} to {_shown(high)} (GB), or {NO_LIMIT}"
+    least, most = _number_text(low), _number_text(high)
+    words = f"a size such as 500MB or 2GB, a number from {least} to {most} (GB), or {NO_LIMIT}"
     return Rule(words, lambda value: value == 0 or low <= value <= high, read=_gigabytes)
 
 
@@ -108,7 +109,7 @@ def _gigabytes(given: Any) -> Any:
     return float(match[1]) * _GIGABYTES[(match[2] or "GB").upper()]
 
 
-def _shown(value: float) -> str:
+def _number_text(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 

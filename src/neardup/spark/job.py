@@ -60,7 +60,11 @@ def checked(values: Mapping[str, Any]) -> Settings:
     """Return the settings of a run on Spark. Raises SettingError that names all that cannot be followed."""
     settings = Settings.of(**values)
     given, usual = settings.as_dict(), Settings().as_dict()
-    refused = [_said(name, given[name]) for name in FIELDS if name not in _FOLLOWED and given[name] != usual[name]]
+    refused = [
+        _refused_option(name, given[name])
+        for name in FIELDS
+        if name not in _FOLLOWED and given[name] != usual[name]
+    ]
     if settings.by_simhash:
         refused.append("sketch simhash")
     measure = settings.search.measure
@@ -77,7 +81,7 @@ def checked(values: Mapping[str, Any]) -> Settings:
     return settings
 
 
-def _said(name: str, value: Any) -> str:
+def _refused_option(name: str, value: Any) -> str:
     return name if isinstance(value, bool) else f"{name} {', '.join(value) if isinstance(value, list) else value}"
 
 

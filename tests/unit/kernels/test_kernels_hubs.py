@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import neardup.deduplication.join.prefix_join
 from neardup.deduplication.group.leaders import LinkLimits, _balls, link_crowds
-from neardup.deduplication.join.prefix_join import HubSearch, join_hubs, no_hubs, pairs_of, searched
+from neardup.deduplication.join.prefix_join import HubSearch, empty_index, join_hubs, pairs_of, searched
 from neardup.kernels.components import crowd_links, link_ends, tree_root
 from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats, rare_prefixes, with_partners
 from neardup.kernels.leaders import Groups
@@ -263,7 +263,7 @@ def test_a_crowd_larger_than_a_slice_and_the_first_buffers(threshold: Fraction) 
 
 
 def test_no_hubs() -> None:
-    hubs = no_hubs(3)
+    hubs = empty_index(3)
     assert hubs.local.tolist() == [-1] * 3
     assert with_partners(hubs).tolist() == []
     assert found_pairs(hubs, [{1}, {1}, {1}], Fraction(1, 2)) == {}

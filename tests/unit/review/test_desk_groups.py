@@ -490,7 +490,7 @@ class CountedReads(StoredTexts):
 
     def bring(self, rows: Int64s) -> bool:
         self.batches.append(len(rows))
-        return super().bring(rows)
+        return super().read_ahead(rows)
 
     def _values(self, row: int, name: str) -> dict[str, Any] | None:
         self.single.append(row)
@@ -522,11 +522,11 @@ def test_a_page_reads_at_most_eight_megabytes_at_once(few: int) -> None:
     texts: Any = SimpleNamespace(bring=lambda rows: bool(batches.append(rows.tolist())))
     documents: Any = SimpleNamespace(bytes=sizes, rows=np.arange(len(sizes)) * 10)
     reader = TextReader(documents, texts)
-    reader.bring([*reversed(range(len(sizes))), 0])
+    reader.read_ahead([*reversed(range(len(sizes))), 0])
     assert batches == [[10 * number for number in range(few)]]
-    reader.bring([1])
+    reader.read_ahead([1])
     sizes[0] = BROUGHT_BYTES + 1
-    reader.bring(range(len(sizes)))
+    reader.read_ahead(range(len(sizes)))
     assert len(batches) == 1
 
 

@@ -265,7 +265,7 @@ def test_kinds_that_are_not_stored_are_computed(desk: Desk, tmp_path: Path) -> N
     other = Desk.open(make_result(tmp_path, {**TEXTS, **CHAIN}, threshold=0.6, length=2, kinds=False))
     assert other._subject.found.pairs.schema.get_field_index("kind") < 0
     for filter in ("kind:numbers", "kind:contained", "NOT kind:wording"):
-        other._kinds.bring()
+        other._kinds.read_ahead()
         assert other._kinds._done.wait(30)
         page = other.groups(Question(filter))
         assert page.notes == ()

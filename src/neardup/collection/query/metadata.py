@@ -33,13 +33,13 @@ def compared(clause: FieldClause, view: View, among: Int64s | None) -> Int64s:
     """The documents for which a comparison holds."""
     if clause.operator == "!=":
         others = view.compare(clause.field, "!=", clause.value, among)
-        return np.setdiff1d(others, _equal(clause, view, others), assume_unique=True)
+        return np.setdiff1d(others, _with_value(clause, view, others), assume_unique=True)
     if OPERATORS[clause.operator] == "=":
-        return _equal(clause, view, among)
+        return _with_value(clause, view, among)
     return _any_of(clause.field, meanings(OPERATORS[clause.operator], clause.value), view, among)
 
 
-def _equal(clause: FieldClause, view: View, among: Int64s | None) -> Int64s:
+def _with_value(clause: FieldClause, view: View, among: Int64s | None) -> Int64s:
     """The documents with this value, or with a date within this day, month or year."""
     alike = _any_of(clause.field, meanings("=", clause.value), view, among)
     begin = beginning(clause.value)

@@ -110,7 +110,7 @@ def target_of(clause: syntax.Fingerprint, query: syntax.Query, view: View, open_
         target = form("the pasted text", source.text, None, *numbers)
     elif isinstance(source, syntax.File):
         text = _opened(source.path, clause, query, open_file)
-        target = form(f"the file {_shown(source.path)}", text, None, *numbers)
+        target = form(f"the file {_shown_id(source.path)}", text, None, *numbers)
     else:
         given = (
             (syntax.IdReading(source.id, *numbers),)
@@ -118,7 +118,7 @@ def target_of(clause: syntax.Fingerprint, query: syntax.Query, view: View, open_
             else syntax.readings(source.word)
         )
         reading, number = _existing(given, clause, query, view)
-        name = f"document {_shown(reading.id)}"
+        name = f"document {_shown_id(reading.id)}"
         asked = reading.overlap, reading.probability
         target = form(name, view.text(number), number, *asked, in_order=view.known_shingles(number))
     if not target.n and target.full_size:
@@ -156,11 +156,11 @@ def _unknown_error(
         id, *texts = word.rsplit("_", n_numbers)
         if len(texts) == n_numbers and all(map(_is_number, texts)) and view.number(id) is not None:
             if all(map(syntax.percentage, texts)):  # the numbers are valid, but inside the quotation marks
-                do = f"Write {_shown(id)}_{'_'.join(texts)}, with the numbers behind the quotation mark"
+                do = f"Write {_shown_id(id)}_{'_'.join(texts)}, with the numbers behind the quotation mark"
                 break
-            what = f"Document {_shown(id)} is there, but {' and '.join(texts)} cannot follow it"
+            what = f"Document {_shown_id(id)} is there, but {' and '.join(texts)} cannot follow it"
             return _error(clause, query, what, PERCENTAGE)
-    tried = " or ".join(_shown(reading.id) for reading in given)
+    tried = " or ".join(_shown_id(reading.id) for reading in given)
     return _error(clause, query, f"There is no document {tried}", allowed, do)
 
 
@@ -183,15 +183,15 @@ def _is_number(text: str) -> bool:
     return text.removesuffix("%").replace(".", "", 1).isdecimal()
 
 
-def _shown(id: str) -> str:
+def _shown_id(id: str) -> str:
     return syntax.quoted(id if len(id) <= ID_SHOWN else id[:ID_SHOWN] + "…")
 
 
 def _quoted(reading: syntax.IdReading) -> str:
     numbers = (reading.overlap, reading.probability)
-    return _shown(reading.id) + "".join(f"_{number:f}" for number in numbers if number is not None)
+    return _shown_id(reading.id) + "".join(f"_{number:f}" for number in numbers if number is not None)
 
 
 def _meaning(reading: syntax.IdReading) -> str:
     overlap = "a sampled shingle" if reading.overlap is None else f"{reading.overlap:f} %"
-    return f"{overlap} of document {display.printable(_shown(reading.id))}"
+    return f"{overlap} of document {display.printable(_shown_id(reading.id))}"

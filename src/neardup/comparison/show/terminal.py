@@ -414,14 +414,14 @@ class _Side:
         """Yield the characters of a span between ``marks``: in one style, but base text in its own."""
         (begin, end), (before, after) = span, marks
         if not self._base:
-            yield f"{before}{self._shown(begin, end)}{after}", style
+            yield f"{before}{self._part_text(begin, end)}{after}", style
             return
         yield before, style
         for first, last, inside in wording.cut_at(self._base, begin, end):
-            yield self._shown(first, last), "base" if inside else style
+            yield self._part_text(first, last), "base" if inside else style
         yield after, style
 
-    def _shown(self, begin: int, end: int) -> str:
+    def _part_text(self, begin: int, end: int) -> str:
         return visible(wording.part_of(self._text, begin, end)).replace("\t", TAB)
 
 

@@ -331,10 +331,10 @@ def differences_of(alignment: Alignment, most: int) -> Iterator[Difference]:
     words = words_of_rows(alignment)
     for place, row in enumerate(rows_that_differ(alignment)[:most].tolist(), 1):
         kind = ROW_KINDS[alignment.table.kinds[row]]
-        yield Difference(place, words[row], tuple(_said(alignment, row, kind)))
+        yield Difference(place, words[row], tuple(_row_parts(alignment, row, kind)))
 
 
-def _said(alignment: Alignment, row: int, kind: str) -> Iterator[Part]:
+def _row_parts(alignment: Alignment, row: int, kind: str) -> Iterator[Part]:
     quotes = [_quote(alignment, row, side) for side in (0, 1)]
     if quotes[0]:
         yield quotes[0], True

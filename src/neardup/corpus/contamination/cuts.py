@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.corpus.contamination.evidence import Weights
-from neardup.corpus.contamination.matches import decoded, shown
+from neardup.corpus.contamination.matches import decoded, valid_text
 from neardup.errors import SettingError
 from neardup.io.inputs import Chosen, Documents, NativeRows
 from neardup.io.outputs import have_one_column, with_texts
@@ -120,7 +120,7 @@ def cut_rows(native: NativeRows, column: str, hits: Mapping[int, Sequence[int]],
         places = cutter.passages(text, hits[number])
         for begin, end in places:
             before, cut = (_encoded(part) for part in (text[:begin], text[begin:end]))
-            passages.append((number, len(before), len(before) + len(cut), shown(text[begin:end])))
+            passages.append((number, len(before), len(before) + len(cut), valid_text(text[begin:end])))
         return _encoded(cutter.cut(text, places))
 
     return CutRows(with_texts(native, column, hits.keys(), cut), passages)

@@ -168,8 +168,8 @@ class _Hit:
         for number, (begin, end) in zip(self.numbers.tolist(), places.tolist(), strict=True):
             if number != read:
                 read, text = number, decoded(self.texts[number].as_py())
-            passages.append(shown(text[begin : min(end, begin + PASSAGE)]))
-            contexts.append(shown(text[max(0, begin - CONTEXT) : min(end, begin + PASSAGE) + CONTEXT]))
+            passages.append(valid_text(text[begin : min(end, begin + PASSAGE)]))
+            contexts.append(valid_text(text[max(0, begin - CONTEXT) : min(end, begin + PASSAGE) + CONTEXT]))
         return pa.array(passages, pa.large_string()), pa.array(contexts, pa.large_string())
 
 
@@ -178,6 +178,6 @@ def decoded(text: bytes) -> str:
     return text.decode("utf-8", "surrogateescape")
 
 
-def shown(text: str) -> str:
+def valid_text(text: str) -> str:
     """The text without the bytes that are not UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -267,21 +267,21 @@ class _Cutter:
     ) -> bytes:
         """The text without the bytes of some spans; adds the rows of short.parquet and of cuts.parquet."""
         name = self._name(document)
-        cuts += [(*name, begin, end, _shown(text[begin:end])) for begin, end in spans]
+        cuts += [(*name, begin, end, _valid_text(text[begin:end])) for begin, end in spans]
         left = without(text, spans)
         if self.is_short[document]:
             short.append(self._row(document, left))
         return left
 
     def _row(self, document: int, text: bytes) -> _Row:
-        return (*self._name(document), _shown(text), int(self._left[document]), int(self.gone[document]))
+        return (*self._name(document), _valid_text(text), int(self._left[document]), int(self.gone[document]))
 
     def _name(self, document: int) -> _Row:
         rows, one = self._stream.documents, np.array([document])
         return rows.ids_of(one)[0].as_py(), rows.sources_of(one)[0].as_py(), int(rows.rows[document])
 
 
-def _shown(text: bytes) -> str:
+def _valid_text(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from neardup.deduplication.join.common_crowds import CROWD
 from neardup.deduplication.join.criterion import criterion_of, every_pair, formula_of_old, whole
 from neardup.deduplication.join.pairs import PairRoom, Pairs, PairSorter, keys_of
-from neardup.deduplication.join.prefix_join import HubSearch, no_hubs, pairs_of, verified
+from neardup.deduplication.join.prefix_join import HubSearch, empty_index, pairs_of, verified
 from neardup.deduplication.join.search import ExactJoin, FoundPairs
 from neardup.errors import InputError
 from neardup.kernels.formulas import CONTAINMENT
@@ -163,7 +163,7 @@ def group(
     """
     room = room or PairRoom()
     criterion, how = rules.criterion, rules.grouping.groups
-    hubs = no_hubs(len(rank)) if index is None else index
+    hubs = empty_index(len(rank)) if index is None else index
     old = OldDocuments(first_new, rules.of_old)
     with progress.stage("group", len(rank), "documents") as advance:
         lists = partner_lists(pairs, len(rank), criterion.measure, old, room)

@@ -195,7 +195,7 @@ def band_candidates(
     def one_band(band: int) -> tuple[Bools, int, int]:
         of_band = related.apart(keys.of(band), everybody)
         hub, hubs, largest = np.zeros(n, np.bool_), 0, 0
-        for order, starts, sizes in _equal(of_band, parts):
+        for order, starts, sizes in _equal_keys(of_band, parts):
             for some in _few(sizes, room.most):
                 pairs, of_part, size = bucket_pairs(order, starts[some], sizes[some], HUB, first_new, hub)
                 sorter.add_keys(_between(related, pairs))
@@ -221,7 +221,7 @@ def _few(sizes: Int64s, most: int) -> Iterator[slice]:
     yield from (slice(begin, end) for begin, end in pairwise(cuts))
 
 
-def _equal(keys: UInt64s, parts: int) -> Iterator[tuple[Int32s, Int64s, Int64s]]:
+def _equal_keys(keys: UInt64s, parts: int) -> Iterator[tuple[Int32s, Int64s, Int64s]]:
     """Yield ``equal_groups`` of all keys, or of one part of them after the other."""
     if parts == 1:
         yield equal_groups(keys)

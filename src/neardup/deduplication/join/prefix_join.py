@@ -268,7 +268,7 @@ def joined(
 ) -> Joined:
     """Like :func:`join_hubs`, and count the entries that could differ under another key."""
     if not len(documents):
-        return Joined(no_hubs(total), 0)
+        return Joined(empty_index(total), 0)
     return joined_sets(documents, total, store.get(documents), criterion, threads, related)
 
 
@@ -358,7 +358,7 @@ def index_of(numbered: Numbered, listed: Prefixes, reach: Int32s | None, total: 
     )
 
 
-def no_hubs(total: int) -> PrefixIndex:
+def empty_index(total: int) -> PrefixIndex:
     """An empty join, for corpora without hubs."""
     nothing, one, no_words = np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.uint64)
     local, no_reach = np.full(total, -1, np.int64), np.zeros(0, np.int32)

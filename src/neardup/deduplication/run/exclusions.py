@@ -48,7 +48,7 @@ def not_judged_table(rows: Rows, dropped: Int64s, ids: Ids, empty: str) -> pa.Ta
     table = pa.table(
         {
             "id": ids.of(without),
-            "kind": _said([WITHOUT_TEXT, BASE_TEXT_ONLY, ALL_LEFT_OUT], only_base.astype(np.int32) + all_out),
+            "kind": _row_texts([WITHOUT_TEXT, BASE_TEXT_ONLY, ALL_LEFT_OUT], only_base.astype(np.int32) + all_out),
             "bytes": pa.array(rows.bytes[without]),
             "kept": pa.array(kept),
             "reason": _reasons(without, kept, only_base.astype(np.int64) + all_out, rows.attachments),
@@ -134,10 +134,10 @@ def _reasons(rows: Int64s, kept: Bools, nothing: Int64s, carried: Carried) -> pa
         which[place] = known.setdefault(reason, len(reasons))
         if which[place] == len(reasons):
             reasons.append(reason)
-    return _said(reasons, which)
+    return _row_texts(reasons, which)
 
 
-def _said(texts: list[str], which: npt.NDArray[np.int32]) -> pa.ChunkedArray:
+def _row_texts(texts: list[str], which: npt.NDArray[np.int32]) -> pa.ChunkedArray:
     """A text for each row, in arrays below the limit of 2 GB per array."""
     values, most = pa.array(texts, pa.string()), _MOST_BYTES // max(len(text.encode()) for text in texts)
     parts = [values.take(pa.array(which[i : i + most])) for i in range(0, len(which), most)]

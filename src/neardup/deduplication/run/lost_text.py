@@ -46,11 +46,13 @@ def _columns(decisions: Decisions) -> dict[str, pa.Array]:
     stays, passages = decisions.kept, lost.passages
     units = np.where(lost.lost == 0, 0, -1) if passages is None else passages.units
     longest = pa.nulls(entries, pa.string()) if passages is None else passages.longest
-    numbers = [_known(values, stays | (values < 0)) for values in (_near(lost.shingles), lost.lost, units)]
+    numbers = [
+        _known(values, stays | (values < 0)) for values in (_member_shingles(lost.shingles), lost.lost, units)
+    ]
     return dict(zip(COLUMNS, (*numbers, pc.if_else(pa.array(stays), None, longest)), strict=True))
 
 
-def _near(shingles: Int64s) -> Int64s:
+def _member_shingles(shingles: Int64s) -> Int64s:
     """The shingles of each member, −1 where they were not counted: for exact copies of a document that stays."""
     return np.where(shingles > 0, shingles, -1)
 
@@ -164,7 +166,7 @@ def lost_text(result: Accounted) -> LostText:
     return LostText.of(result.run.lost)
 
 
-def shown(lost: Lost, *, dry: bool = False) -> str:
+def totals_sentence(lost: Lost, *, dry: bool = False) -> str:
     """The totals in a sentence, with the document that loses most; ``dry``: nothing was removed."""
     total = LostText.of(lost)
     totals = total.said("document to remove", "documents to remove") if dry else str(total)

@@ -257,7 +257,7 @@ class Texts(Protocol):
     def look(self, id: Id, row: int | None) -> Looked | None:
         """Return the document of a row, or find it by its id; None if there is none of this id."""
 
-    def bring(self, rows: Int64s) -> bool:
+    def read_ahead(self, rows: Int64s) -> bool:
         """Read rows, ascending, that are looked at next; return False where this saves no time."""
 
     def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:

@@ -68,7 +68,7 @@ def _outcome(run: RunAccount, dry: bool) -> Iterator[Line]:
     yield "removed" if written else "to remove", _removed(run)
     yield "to keep" if dry else "kept", _kept(run)
     if run.counts.removed:
-        yield "text lost", lost_text.shown(run.lost, dry=dry)
+        yield "text lost", lost_text.totals_sentence(run.lost, dry=dry)
 
 
 def _found(run: RunAccount) -> Iterator[Line]:

@@ -113,7 +113,7 @@ class InputTexts:
         new = len(self._parts) - 1
         return {piece.chunk: piece.count for piece in self._pieces if piece.part == new}
 
-    def bring(self, rows: Int64s) -> bool:
+    def read_ahead(self, rows: Int64s) -> bool:
         """Return False: a document is read when it is looked at."""
         return False
 
@@ -341,7 +341,7 @@ class StoredTexts:
         documents.require("text", "row")
         return documents
 
-    def bring(self, rows: Int64s) -> bool:
+    def read_ahead(self, rows: Int64s) -> bool:
         """Read ``rows`` (ascending) at once for ``look`` and ``fields``, in place of those brought before."""
         places = np.searchsorted(self._rows, rows)
         brought: dict[int, dict[str, Any]] = {}

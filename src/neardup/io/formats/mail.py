@@ -93,7 +93,7 @@ def read_eml(data: bytes) -> contents.Content:
     if recoded:
         _declare_utf8(mail)
     unread: Parts = []
-    body = "\n".join(_shown(mail, 0, unread))
+    body = "\n".join(_body_texts(mail, 0, unread))
     subject = header_text(_field(mail, "Subject"))
     text = "\n\n".join(part for part in (subject.strip(), body.strip()) if part)
     said = {**head_metadata(mail), **contents.described(lambda: {"subject": subject})}
@@ -147,7 +147,7 @@ def people(raw: str) -> list[str]:
     return [part for name, address in found for part in (address.lower(), header_text(name)) if part]
 
 
-def _shown(part: Message, depth: int, unread: Parts) -> list[str]:
+def _body_texts(part: Message, depth: int, unread: Parts) -> list[str]:
     """Return the texts of a part that appear in the body, in order; add the parts that are not read."""
     if depth > contents.NESTED_PARTS:
         raise _too_deep_error()
@@ -158,10 +158,10 @@ def _shown(part: Message, depth: int, unread: Parts) -> list[str]:
         inner = _children(part)
         if kind == "multipart/alternative":
             plain_first = sorted(inner, key=lambda part: part.get_content_type() != "text/plain")
-            return _one_of([_shown(child, depth + 1, unread) for child in plain_first], unread)
+            return _one_of([_body_texts(child, depth + 1, unread) for child in plain_first], unread)
         if kind == "multipart/related":
             inner = inner[:1]  # the page; the other parts are its images
-        return [text for child in inner for text in _shown(child, depth + 1, unread)]
+        return [text for child in inner for text in _body_texts(child, depth + 1, unread)]
     if kind not in _TEXTS or part.get_filename():
         return []
     content = part.get_payload(decode=True)

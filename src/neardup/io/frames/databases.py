@@ -81,14 +81,14 @@ def _of_one_type(reader: pa.RecordBatchReader, shown: str) -> Iterator[pa.Record
             raise
         name = printable(reader.schema.names[int(match["column"])])
         raise InputError(
-            f'{shown}: the column "{name}" has values of several types: first {_said(match["first"])}, '
-            f"and further down {_said(match['then'])}",
+            f'{shown}: the column "{name}" has values of several types: first {_type_words(match["first"])}, '
+            f"and further down {_type_words(match['then'])}",
             "Columns of one type",
             f'Cast it in the query: SELECT CAST("{name}" AS TEXT) AS "{name}", … FROM …',
         ) from None
 
 
-def _said(type_: str) -> str:
+def _type_words(type_: str) -> str:
     """The type of a driver in plain words."""
     kinds = {"INT": "whole numbers", "DOUBLE": "numbers", "FLOAT": "numbers", "STRING": "text", "BINARY": "bytes"}
     return next((words for kind, words in kinds.items() if type_.startswith(kind)), type_)

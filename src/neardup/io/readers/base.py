@@ -501,7 +501,7 @@ def no_rows() -> RowNumbers:
     return np.empty(0, np.int64)
 
 
-def shown(raw: bytes) -> str:
+def rejected_text(raw: bytes) -> str:
     """Return rejected bytes as text for a Problem, cut to a readable length."""
     return raw[: 4 * RAW_CHARACTERS].decode("utf-8", "replace")[:RAW_CHARACTERS]
 

@@ -359,7 +359,7 @@ class CsvStream:
         lines = f"the rest of the file, {counted(count, 'line')}, is one field, and the rows in it are not read"
         reason = f"the quote that opens in line {line:,} is never closed: {lines}"
         last = batch.first + batch.records - 1
-        problem = base.Problem(self._name, last, reason, base.shown(raw))
+        problem = base.Problem(self._name, last, reason, base.rejected_text(raw))
         if batch.rejected and batch.rejected[-1].row == last:
             return replace(batch, rejected=(*batch.rejected[:-1], problem))
         table = batch.table.slice(0, batch.table.num_rows - 1)

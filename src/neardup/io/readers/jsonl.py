@@ -130,7 +130,7 @@ class JsonlDocuments(line_files.StreamDocuments):
                 yield LinesChunk(index, self, position, span.first_row, load)
 
     def _too_long(self, position: int, index: int, row: int, beginning: bytes) -> base.Chunk:
-        return self.failed(position, index, base.too_long("the line"), row, base.shown(beginning))
+        return self.failed(position, index, base.too_long("the line"), row, base.rejected_text(beginning))
 
     def _first_pass(self, position: int, first: int, want: Callable[[int], bool]) -> Iterator[base.Chunk | None]:
         source = self.sources[position]
@@ -158,7 +158,7 @@ class JsonlDocuments(line_files.StreamDocuments):
             stream.close()
         if stream.error is not None:
             index = first + len(spans)
-            lost = self.rest_lost(position, index, stream.error, row, base.shown(tail) or None)
+            lost = self.rest_lost(position, index, stream.error, row, base.rejected_text(tail) or None)
             yield lost if want(index) else None
         elif source.is_local and not source.compression and self.is_utf8(position):
             self._spans[position] = spans
@@ -197,7 +197,7 @@ class JsonlDocuments(line_files.StreamDocuments):
                 do = do or "Give the file the extension of its format, or name another file"
             else:
                 without_keys = without_keys or empty
-            bad = bad or (f"its first line is {base.shown(lines[0])[:80]!r}" if lines else "")
+            bad = bad or (f"its first line is {base.rejected_text(lines[0])[:80]!r}" if lines else "")
         if bad and not without_keys:
             seen = "cannot be read" if unread else "holds no JSON object in its first lines"
             raise InputError(
@@ -273,7 +273,7 @@ class LinesChunk(FileChunk):
         lines = parsed.rejected
         bounds = zip(parsed.starts[lines].tolist(), parsed.stops[lines].tolist(), strict=True)
         same: dict[str, str] = {}
-        raw = [_shared(base.shown(block[start:stop].rstrip(b"\r\n")), same) for start, stop in bounds]
+        raw = [_shared(base.rejected_text(block[start:stop].rstrip(b"\r\n")), same) for start, stop in bounds]
         return base.LineProblems(self.source, self.first_row + lines, parsed.reasons, raw)
 
 

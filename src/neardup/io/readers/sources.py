@@ -224,12 +224,12 @@ def require_same(source: Source, before: Stamp | None) -> None:
     """Raise InputError if a file has changed since ``before``."""
     now = source.stamp()
     if now != before:
-        seen = "it is gone" if now is None else f"it has {_shown(now)}"
-        same = None not in (now, before) and _shown(now) == _shown(before)
-        raise changed_error(source.path, "another file is in its place" if same else seen, _shown(before))
+        seen = "it is gone" if now is None else f"it has {_stamp_text(now)}"
+        same = None not in (now, before) and _stamp_text(now) == _stamp_text(before)
+        raise changed_error(source.path, "another file is in its place" if same else seen, _stamp_text(before))
 
 
-def _shown(stamp: Stamp | None) -> str:
+def _stamp_text(stamp: Stamp | None) -> str:
     if stamp is None:
         return ""
     changed, size, _ = stamp

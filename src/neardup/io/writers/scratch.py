@@ -459,9 +459,9 @@ def _differences(before: Any, now: Any, name: str = "") -> list[str]:
         for key in dict.fromkeys((*before, *now)):
             found += _differences(before.get(key), now.get(key), f"{name} {key}".strip())
         return found
-    return [] if before == now else [f"{name} was {_shown(before)} and is {_shown(now)}"]
+    return [] if before == now else [f"{name} was {_value_text(before)} and is {_value_text(now)}"]
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     said = "absent" if value is None else str(value)
     return said if len(said) <= 80 else f"{said[:79]}…"

@@ -80,11 +80,11 @@ def judgements(lines: Lines, decision: source.Decide, listed: Bools | None = Non
         where += ", chosen one by one"
     if not len(places):
         raise InputError(f"There is no near copy to judge {where}", "A group with near copies", "Judge a pair")
-    sentence = f"{said(decision)}: {counted(len(places), 'pair')} {where}"
+    sentence = f"{verdict_sentence(decision)}: {counted(len(places), 'pair')} {where}"
     return Judgements(pairs_at(lines, places), sentence)
 
 
-def said(decision: source.Decide) -> str:
+def verdict_sentence(decision: source.Decide) -> str:
     """Return the verdict of a decision in a sentence."""
     return "note" if decision.only_note else decision.verdict or NO_VERDICT
 
@@ -126,7 +126,7 @@ def _of_pair(lines: Lines, decision: source.Decide) -> Judgements:
     if group >= 0 and lines.made.heads[group] == a:
         a, b = b, a
     named = lines.index.documents.named
-    return Judgements(((a, b),), f"{said(decision)}: {named(a)} and {named(b)}")
+    return Judgements(((a, b),), f"{verdict_sentence(decision)}: {named(a)} and {named(b)}")
 
 
 def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Judgements:
@@ -138,7 +138,7 @@ def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Jud
         raise InputError(f"There is no pair of this kind {state} a verdict", "A kind that pairs have")
     within = f" in the groups found by {printable(decision.filter.strip())}" if decision.filter.strip() else ""
     what = f"{counted(len(places), 'pair')} of the kind “{kinds_said(decision.kind)}”{within}"
-    return Judgements(pairs_at(lines, places), f"{said(decision)}: {what}")
+    return Judgements(pairs_at(lines, places), f"{verdict_sentence(decision)}: {what}")
 
 
 def _close(threads: list[KindSweep | WordIndex | Thresholds], warming: threading.Thread) -> None:
@@ -497,7 +497,7 @@ class Desk:
         )
 
     def _bring_kinds(self) -> None:
-        self._kinds.bring()
+        self._kinds.read_ahead()
         self._note_reading(self._kinds)
 
     def _having(self, clause: WordsClause, query: str) -> Bools:

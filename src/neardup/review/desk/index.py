@@ -241,14 +241,14 @@ class ResultIndex:
         self.similarity: Floats = pc.fill_null(groups["similarity"], np.nan).to_numpy()
         self.kept: Bools = groups["kept"].to_numpy().astype(np.bool_)
         self.table = groups
-        self.near = self._near()
+        self.near = self._near_copies()
         self.size: Int64s = np.diff(self.offsets)
         self.lost, self.stake = self._lost(groups)
         self.copies = self.size - 1 - self._sum(self.near)
         self.lowest, self.highest = (self._extreme(how) for how in (np.fmin, np.fmax))
         self.kinds = self.pairs.kinds_of(self.members, self.heads[self.group])
 
-    def _near(self) -> Bools:
+    def _near_copies(self) -> Bools:
         """Return which members are neither the representative nor identical to a member before them."""
         characters = self.documents.identical[self.members]
         key = self.group * (int(characters.max(initial=0)) + 1) + characters

@@ -58,15 +58,15 @@ class Lines:
 
     def groups(self, groups: list[int], budget: Budget) -> tuple[GroupLine, ...]:
         """Return lines of the list: all their words first, then differences, in limited time."""
-        self.bring((document for group in groups for document in self._read_for(group)), budget)
+        self.read_ahead((document for group in groups for document in self._read_for(group)), budget)
         for group in groups:
             self.words(int(self.made.heads[group]), budget)
         return tuple(self._group(group, budget) for group in groups)
 
-    def bring(self, documents: Iterable[int], budget: Budget) -> None:
+    def read_ahead(self, documents: Iterable[int], budget: Budget) -> None:
         """Read at once the documents that a page shows, if there is time."""
         if budget.left():
-            self.reader.bring(documents)
+            self.reader.read_ahead(documents)
 
     def _read_for(self, group: int) -> list[int]:
         """Return the documents whose texts the line of a group needs: none if it was made before."""
@@ -86,14 +86,16 @@ class Lines:
     def briefs(self, groups: list[int]) -> tuple[GroupLine, ...]:
         """Return the lines of groups without their differences, and with words only in place of a title."""
         untitled = {group: int(self.made.heads[group]) for group in groups if not self._title(group)[0]}
-        self.reader.bring(head for head in untitled.values() if self.reader.held_words(head) is None)
+        self.reader.read_ahead(head for head in untitled.values() if self.reader.held_words(head) is None)
         words = {group: self.words(head) for group, head in untitled.items()}
         return tuple(self._line(group, words.get(group, ""), "") for group in groups)
 
     def steps(self, members: list[int], budget: Budget) -> dict[int, float]:
         """Return the similarity of each member but the first to the one before it, as far as there is time."""
         stored = self.index.pairs.similarity_of
-        self.bring((document for pair in pairwise(members) if stored(*pair) is None for document in pair), budget)
+        self.read_ahead(
+            (document for pair in pairwise(members) if stored(*pair) is None for document in pair), budget
+        )
         pairs = ((a, b, self.between(a, b, budget)) for a, b in pairwise(members))
         return {later: step for _, later, step in pairs if step is not None}
 
@@ -249,7 +251,7 @@ class Lines:
 
     def pairs(self, some: list[tuple[int, int, str]], budget: Budget) -> tuple[PairLine, ...]:
         """Return the lines of pairs of documents, each with the reason why it is listed."""
-        self.bring((document for a, b, _ in some for document in self._read_for_pair(a, b)), budget)
+        self.read_ahead((document for a, b, _ in some for document in self._read_for_pair(a, b)), budget)
         for a, b, _ in some:
             self.words(a, budget)
             self.words(b, budget)
@@ -360,7 +362,7 @@ class KindSweep:
         self.pending = False
         """Whether kinds were still being computed when they were last brought."""
 
-    def bring(self) -> None:
+    def read_ahead(self) -> None:
         """Fill in the kinds computed by now, and have the others computed.
 
         Raises InputError if no kind is known and no text can be read.

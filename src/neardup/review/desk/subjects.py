@@ -173,7 +173,7 @@ class CollectionTexts:
     def __init__(self, collection: Collection) -> None:
         self._store = collection.store
 
-    def bring(self, rows: Int64s) -> bool:
+    def read_ahead(self, rows: Int64s) -> bool:
         """Return False: a document is read when it is looked at."""
         return False
 

@@ -110,14 +110,14 @@ class TextReader:
             self._bytes -= self._held.popitem(last=False)[1].size
         return text
 
-    def bring(self, documents: Iterable[int]) -> None:
+    def read_ahead(self, documents: Iterable[int]) -> None:
         """Read at once the documents that a page shows: up to ``BROUGHT_BYTES``, without those that are kept."""
         known = self._held.keys() & self._fields.keys()
         wanted = np.array(sorted(set(documents) - known), np.int64)
         wanted = wanted[np.cumsum(self._documents.bytes[wanted]) <= BROUGHT_BYTES]
         if self._texts is not None and len(wanted) > 1:
             with self._lock, suppress(NeardupError, OSError):  # ``look`` gives the reason
-                if self._texts.bring(self._documents.rows[wanted]):
+                if self._texts.read_ahead(self._documents.rows[wanted]):
                     for document in wanted.tolist():
                         if document not in self._held:
                             self._hold(document)

@@ -58,7 +58,7 @@ class Thresholds:
                 given, f"A number from {self.least:g} to 1", "Run neardup again for a lower threshold"
             )
         counts, edges = np.histogram(self._lines.index.pairs.similarity, BINS, (min(self.least, 0.99), 1.0))
-        near = self._near(value)
+        near = self._nearest_pairs(value)
         values = self._lines.index.pairs.similarity[near]
         drawn, verdicts = self._drawn(near)
         known = [verdict for verdict in verdicts if verdict != "unsure"]
@@ -89,7 +89,7 @@ class Thresholds:
         distance = similarity(abs(stored - value))
         return f"{distance} {'above' if stored >= value else 'below'} the line"
 
-    def _near(self, value: float) -> Int64s:
+    def _nearest_pairs(self, value: float) -> Int64s:
         """Return the pairs nearest to a value, by similarity: all within the smallest distance that has enough."""
         pairs = self._lines.index.pairs
         order = pairs.by_similarity

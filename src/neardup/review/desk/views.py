@@ -39,7 +39,7 @@ def group_view(lines: Lines, group: int, before: source.Key | None, after: sourc
     documents = index.members[inside]
     listed = in_order(lines, group)[:MOST_MEMBERS]
     near = outside_of(lines, listed)
-    lines.bring([*listed, *(other for other, _, _ in near)], budget)
+    lines.read_ahead([*listed, *(other for other, _, _ in near)], budget)
     steps = lines.steps(versions_of(lines, group)[:MOST_MEMBERS], budget)
     members = tuple(replace(lines.member(document, head, budget), step=steps.get(document)) for document in listed)
     count = len(documents)

@@ -47,9 +47,9 @@ class Provenance:
     unicode: str = UNICODE_VERSION
 
     def __str__(self) -> str:
-        says = [f"version {_shown(self.version)}", f"Unicode {_shown(self.unicode)}"]
-        says += [f"{_shown(name)} {_shown(value)}" for name, value in self.parameters.items()]
-        return f"{_shown(self.family)} ({', '.join(says)})"
+        says = [f"version {_value_text(self.version)}", f"Unicode {_value_text(self.unicode)}"]
+        says += [f"{_value_text(name)} {_value_text(value)}" for name, value in self.parameters.items()]
+        return f"{_value_text(self.family)} ({', '.join(says)})"
 
     def metadata(self) -> dict[bytes, bytes]:
         """Return the schema metadata of a table of such signatures: one key, JSON."""
@@ -139,7 +139,7 @@ def signature_column(table: pa.Table) -> tuple[NDArray[Any], Int64s | None]:
     return values, np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """Return a parameter for a sentence: long lists are cut, and no foreign character moves the cursor."""
     words = str(value)
     return "".join(c if c.isprintable() else "?" for c in (words if len(words) <= 60 else words[:57] + "…"))
@@ -147,7 +147,7 @@ def _shown(value: Any) -> str:
 
 def html(name: str, lines: list[Line], parameters: Mapping[str, Any], slots: int = 0) -> str:
     """Return a view of something with ``parameters``; with ``slots``, the intervals of its estimates, too."""
-    parameter_lines = [(key.replace("_", " "), _said(value)) for key, value in parameters.items()]
+    parameter_lines = [(key.replace("_", " "), _plain_text(value)) for key, value in parameters.items()]
     return view(heading(name), facts([*lines, *parameter_lines]), intervals(slots) if slots else "")
 
 
@@ -166,9 +166,9 @@ def of_estimate(value: float, low: float, high: float, reason: str) -> str:
     return view(facts([("estimate", reason)]), error_bars([bar], f"Estimate {similarity(value)}").figure())
 
 
-def _said(value: Any) -> str:
+def _plain_text(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_said(part)}" for key, part in value.items())
+        return ", ".join(f"{key} {_plain_text(part)}" for key, part in value.items())
     return number(value) if isinstance(value, int) else str(value)
 
 

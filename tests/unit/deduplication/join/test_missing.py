@@ -23,7 +23,7 @@ from neardup.deduplication.join.misses import (
     proposed_again,
 )
 from neardup.deduplication.join.pairs import Pairs
-from neardup.deduplication.join.prefix_join import no_hubs
+from neardup.deduplication.join.prefix_join import empty_index
 from neardup.deduplication.run.account import Interval
 from neardup.deduplication.run.recall import Predicted, missed_pairs, recall_of
 from neardup.settings import SearchSettings, Shingles, SimHashing
@@ -174,7 +174,7 @@ def test_of_many_pairs_those_within_crowds_are_taken_for_found(monkeypatch: pyte
     sets = [*crowd, set(range(17, 100)) | more, set(range(18, 100)) | more | {300}]
     pairs, chosen, documents = verified(sets, 0.8), plan(0.8, 0.9), np.arange(42)
     made = hashed(sets)
-    hubs = no_hubs(42)._replace(
+    hubs = empty_index(42)._replace(
         documents=documents, local=documents, hashes=made.hashes, starts=made.offsets[:-1], sizes=made.sizes
     )
     nobody = np.zeros(42, np.bool_)

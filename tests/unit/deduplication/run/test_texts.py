@@ -114,11 +114,11 @@ def of_rows(rows: Sequence[int]) -> pa.Table:
 
 def test_texts_that_are_brought_are_those_that_are_looked_at(tmp_path: Path) -> None:
     texts, again = (stored(tmp_path, of_rows(range(12))) for _ in range(2))
-    assert texts.bring(np.array([1, 5, 6, 11]))
+    assert texts.read_ahead(np.array([1, 5, 6, 11]))
     for row in (1, 5, 6, 11, 3):  # the last one was not brought
         assert texts.look(row, row) == again.look(row, row)
         assert texts.fields(row) == {"n": str(row)}
-    assert not texts.bring(np.empty(0, np.int64))
+    assert not texts.read_ahead(np.empty(0, np.int64))
 
 
 def require_text(texts: StoredTexts, row: int) -> None:
@@ -130,13 +130,13 @@ def require_text(texts: StoredTexts, row: int) -> None:
 
 def test_rows_that_were_swapped_are_not_brought_under_the_wrong_document(tmp_path: Path) -> None:
     texts = stored(tmp_path, of_rows([0, 2, 1, 3, 4, 5, 6, 7]))
-    assert texts.bring(np.arange(8))
+    assert texts.read_ahead(np.arange(8))
     for row in (0, 3, 4, 5, 6, 7):
         require_text(texts, row)
     for row in (1, 2):
         with pytest.raises(InputError, match="of other documents"):
             texts.look(row, row)
-    assert not texts.bring(np.array([1, 2]))
+    assert not texts.read_ahead(np.array([1, 2]))
 
 
 def test_a_part_that_cannot_be_read_costs_only_its_own_texts(tmp_path: Path) -> None:
@@ -147,10 +147,10 @@ def test_a_part_that_cannot_be_read_costs_only_its_own_texts(tmp_path: Path) -> 
     data[begin : begin + part.total_compressed_size] = b"\xff" * part.total_compressed_size
     path.write_bytes(data)
     texts = StoredTexts(tmp_path, np.arange(12), lambda row: ("", row))
-    assert texts.bring(np.arange(12))
+    assert texts.read_ahead(np.arange(12))
     for row in (0, 3, 8, 11):
         require_text(texts, row)
     for row in (4, 7):
         with pytest.raises(NeardupError):
             texts.look(row, row)
-    assert not texts.bring(np.array([4, 7]))
+    assert not texts.read_ahead(np.array([4, 7]))

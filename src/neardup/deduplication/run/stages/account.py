@@ -88,7 +88,7 @@ def suspicious(shares: accounts.RemovedBy, most: float, *, referred: bool) -> li
         if not referred and len(shares.files) < 2 and not shares.sources:
             return []
     return [
-        f"{_said(entry)} go; --most-removed stops such a run before anything is written"
+        f"{_entry_text(entry)} go; --most-removed stops such a run before anything is written"
         for entry in _above(shares, most)
         if entry.read >= least
     ]
@@ -101,7 +101,7 @@ def require_most_removed(run: accounts.RunAccount) -> None:
     if beyond:
         more = f"; and too many of {len(beyond) - 3} more" if len(beyond) > 3 else ""
         raise OutputError(
-            f"{'; '.join(map(_said, beyond[:3]))} would go{more}",
+            f"{'; '.join(map(_entry_text, beyond[:3]))} would go{more}",
             f"At most {percent(limit, 1)} of each input file and source (--most-removed)",
             "Look at the groups with --dry-run, then change the settings or --most-removed; nothing was written",
         )
@@ -113,7 +113,7 @@ def _above(shares: accounts.RemovedBy, limit: float) -> Iterator[accounts.Remove
             yield entry
 
 
-def _said(entry: accounts.RemovedShare) -> str:
+def _entry_text(entry: accounts.RemovedShare) -> str:
     name = "documents without a source" if entry.name is None else printable(entry.name)
     share = percent(entry.removed, entry.read)
     return f"{number(entry.removed)} of {number(entry.read)} documents of {name} ({share})"
