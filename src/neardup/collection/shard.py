@@ -214,7 +214,7 @@ class AbsentShard:
 
 
 class OpenShard:
-    """A shard that this process has open; ``most_candidates`` is that of ``search``."""
+    """A shard that this process has open; ``most_candidates`` as in ``search``."""
 
     def __init__(self, collection: Collection, most_candidates: int | None = None) -> None:
         self.collection, self._most_candidates = collection, most_candidates

@@ -110,7 +110,7 @@ class Collections:
     """Several collections that answer as one, in the given order; ``create`` makes them.
 
     Every document is in the shard of ``shard_of``. The settings of all must agree, and so must their base texts.
-    Recall is that of one collection; a search without numbers (``FINGERPRINT:id``) finds the same documents only
+    Recall is as in one collection; a search without numbers (``FINGERPRINT:id``) finds the same documents only
     if the shards share the secret of their hashes, as those of ``create`` do. Groups are not formed over shards:
     ``on_near="link"`` is refused.
 

@@ -122,7 +122,7 @@ class ShardClient(Client):
 class RemoteShard:
     """The shard of a service at ``url``; ``seconds`` is the time limit of each request to it.
 
-    ``transport`` is that of ``Client``.
+    ``transport`` as in ``Client``.
     """
 
     def __init__(

@@ -116,7 +116,7 @@ class Cleaning:
 
     @property
     def is_on(self) -> bool:
-        """Whether the text to compare is another one than that of the document."""
+        """Whether the text to compare is another one than in the document."""
         return bool(self.tokenizer or self.mask or self.ignore_numbers or self.stop_words)
 
 

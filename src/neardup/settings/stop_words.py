@@ -66,7 +66,7 @@ def language_or_count(choice: str) -> str | int:
 def stop_words_of(choice: str) -> list[str]:
     """Return the distinct tokens of a choice, sorted.
 
-    Raises SettingError if the list of a language is another one than that of the choice.
+    Raises SettingError if the list of a language is another one than in the choice.
     """
     if choice.startswith(OWN):
         return choice.removeprefix(OWN).split()

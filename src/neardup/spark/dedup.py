@@ -55,7 +55,7 @@ def dedup(
     """Find near-duplicates among the rows of ``df`` on its Spark session, prove each pair, and group them.
 
     ``text`` and ``id`` name columns; each id names one row. ``against`` is a reference set with the same columns.
-    ``settings`` are those of :data:`neardup.settings.FIELDS`, and the result is that of :func:`neardup.find` on
+    ``settings`` are those of :data:`neardup.settings.FIELDS`, and the result is as in :func:`neardup.find` on
     the rows in the order of the partitions. ``work`` is a folder that all machines can write to: stages are kept
     there as Parquet; without it they are on the disks of the executors, and a lost machine ends the job.
 

@@ -124,7 +124,7 @@ def merged(places: Int64s) -> Int64s:
 def cleaner_of(cleaning: Cleaning) -> Cleaner | None:
     """Return the cleaner of settings; None if nothing is left out and words are compared.
 
-    Raises SettingError if the list of a language is another one than that of the choice of stop words.
+    Raises SettingError if the list of a language is another one than in the choice of stop words.
     """
     if not cleaning.is_on:
         return None

@@ -70,15 +70,14 @@ AGAINST_OR_PARTS = replace(
 AGAINST_TEXT = option.Declared(
     ("--against-text",),
     (),
-    "With --against: column with the text of the reference set, named as with --text; by default that of the "
-    "input.",
+    "With --against: column with the text of the reference set, named as with --text; by default as in the input.",
     "COLUMN",
     panel=INPUT,
 )
 AGAINST_ID = option.Declared(
     ("--against-id",),
     None,
-    "With --against: column with the ids of the reference set; by default that of the input, if it is there.",
+    "With --against: column with the ids of the reference set; by default as in the input, if it is there.",
     "COLUMN",
     panel=INPUT,
 )
@@ -173,9 +172,7 @@ TOKEN_FILE = option.Declared(
     panel=ACCESS,
     from_file=option.NEVER,
 )
-BY_NAME = option.Declared(
-    ("--by",), "", "Your name in the history of decisions; by default that of your account.", "NAME"
-)
+BY_NAME = option.Declared(("--by",), "", "Your name in the history of decisions; by default your account.", "NAME")
 NO_CONFIG = option.Declared(
     ("--no-config",), False, "Read no options from a file.", panel=WORK, from_file=option.NEVER
 )

@@ -57,7 +57,7 @@ class AddOptions:
         "threads": "one process writes to a collection at a time",
         "memory": "documents pass through in pieces",
         "resume": "the same command again adds the rest",
-        "predict": "the rate is that of the first pieces, which the progress shows",
+        "predict": "the progress shows the rate of the first pieces",
     }
     EXAMPLES: ClassVar = (
         (

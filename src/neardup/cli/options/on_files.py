@@ -279,7 +279,7 @@ class MergeOptions:
 class PartOptions:
     """Write the documents of one part that the merged result of all parts keeps.
 
-    The input is that of the part, as it was fingerprinted.
+    The input of the part, as it was fingerprinted.
     """
 
     WITHOUT: ClassVar = {

@@ -143,7 +143,7 @@ class RegroupOptions:
     result: Path = general.RESULT.field()
     out: Path | None = general.OUT.field()
     stricter: float = Declared(
-        ("--threshold",), REQUIRED, "A threshold above that of the result.", *general.SHARE
+        ("--threshold",), REQUIRED, "A threshold stricter than in the result.", *general.SHARE
     ).field()
     dry_run: bool = general.DRY_RUN.field()
     quiet: bool = general.QUIET.field()

@@ -143,7 +143,7 @@ class MultiplyShiftRows:
 class OwnSketch:
     """A sketch of this program, with its published constants; the seed renumbers the rows.
 
-    Seed 1 leaves the row numbers as they are, so a signature equals that of ``MinHash.of_ids(rows)``.
+    Seed 1 leaves the row numbers as they are, so a signature equals ``MinHash.of_ids(rows)``.
     """
 
     takes_coefficients = False
