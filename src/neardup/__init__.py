@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from neardup.deduplication.group.leaders import group_pairs
     from neardup.deduplication.run.find import dedup, find
     from neardup.deduplication.run.findings import Found, load
-    from neardup.deduplication.run.shards.merge import fingerprint_part, merge
+    from neardup.deduplication.run.parts.merge import fingerprint_part, merge
     from neardup.deduplication.run.top_pairs import TopPairs, top_pairs
     from neardup.review.report.content import report_page
     from neardup.service.client import AsyncClient, Client
@@ -171,7 +171,7 @@ _LAZY = {
     "distinct": "neardup.deduplication.group.distinct",
     "explain": "neardup.comparison.walkthrough",
     "find": "neardup.deduplication.run.find",
-    "fingerprint_part": "neardup.deduplication.run.shards.merge",
+    "fingerprint_part": "neardup.deduplication.run.parts.merge",
     "from_datasketch": "neardup.text.sketch.signatures",
     "group_pairs": "neardup.deduplication.group.leaders",
     "hamming_pairs": "neardup.text.lsh.hamming",
@@ -179,7 +179,7 @@ _LAZY = {
     "hash_tokens": "neardup.text.sketch.documents",
     "jaccard": "neardup.text.sketch.documents",
     "load": "neardup.deduplication.run.findings",
-    "merge": "neardup.deduplication.run.shards.merge",
+    "merge": "neardup.deduplication.run.parts.merge",
     "passages": "neardup.corpus.repetition.passages",
     "read_signatures": "neardup.text.sketch.signatures",
     "report_page": "neardup.review.report.content",

@@ -826,7 +826,7 @@ class Verifier:
         stay = [self.docs[row] for row in self.new if annotated or row not in self.gone]
         rows, listed = [doc for doc in stay if doc.place["format"] != "text"], has["listed"]
         self.added = {m.row: m.columns for m in self.members or ()}
-        for file in listed if has["form"] != "shards" else [{"file": "kept", "rows": len(rows)}]:
+        for file in listed if has["form"] != "by size" else [{"file": "kept", "rows": len(rows)}]:
             own = [doc for doc in rows if self._is_in(doc, file)]
             equal(f"run.json, rows of {file['file']}", file["rows"], len(own if rows else stay))
             if rows:

@@ -64,7 +64,7 @@ NOT_RUN = {
         "$ neardup serve mail.neardup --create": SERVED,
         "import neardup as nd\n\nwith nd.Client(": SERVED,
     },
-    "shards.md": {
+    "parts.md": {
         "#!/bin/bash\n#SBATCH": "needs Slurm",
         "first=$(sbatch": "needs Slurm",
     },

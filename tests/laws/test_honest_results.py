@@ -95,7 +95,7 @@ PARTS = (
     ("--ignore-common", "0.1", "--measure", "vocabulary"),
 )
 """Options whose results are not looked at as a whole."""
-NOT_OF_GROUP = {"--only-contained", "--lose", "--write-removed", "--shard-size"}
+NOT_OF_GROUP = {"--only-contained", "--lose", "--write-removed", "--file-size"}
 
 
 def cases() -> Iterator[Case]:
@@ -114,8 +114,8 @@ def cases() -> Iterator[Case]:
             ("--groups", "components", "--threshold", "0.5"),
         ):
             yield Case(name, (*READING.get(name, ()), *options), 3 if name in PARTLY or "lsh" in options else 0)
-    yield Case("jsonl", ("--shard-size", "3kB"))
-    yield Case("several", ("--shard-size", "3kB"))
+    yield Case("jsonl", ("--file-size", "3kB"))
+    yield Case("several", ("--file-size", "3kB"))
     yield Case("without ids", ("--annotate",))
     for name in ("csv", "semicolons", "parquet", "arrow", "gzip", "several", "nested", "broken lines"):
         yield Case(name, (*READING.get(name, ()), "--write-removed"), REMOVED.get(name, 0))
@@ -246,7 +246,7 @@ def test_other_inputs(tmp_path: Path) -> None:
         (0, "without groups", ("dedup", alone)),
         (0, "twice", ("dedup", twice)),
         (0, "both", ("dedup", twice, several)),
-        (0, "shards", ("dedup", twice, several, "--shard-size", "4kB")),
+        (0, "shards", ("dedup", twice, several, "--file-size", "4kB")),
         (0, "numbers", ("dedup", several, "--against", *numbered(tmp_path, range(100)))),
         (3, "of two kinds", ("dedup", mixed)),
     )

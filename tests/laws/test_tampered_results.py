@@ -30,7 +30,7 @@ BASES = {
     "arrow": Case("arrow"),
     "tsv": Case("tsv"),
     "gzip": Case("gzip"),
-    "shards": Case("jsonl", ("--shard-size", "3kB")),
+    "shards": Case("jsonl", ("--file-size", "3kB")),
     "several": Case("several"),
     "texts": Case("texts"),
     "broken": Case("broken lines"),

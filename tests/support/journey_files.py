@@ -223,7 +223,7 @@ OWN: dict[str, Callable[[Path], None]] = {
     "postgres.md": of_collected_mails,
     "pipes-and-config.md": of_posts,
     "review-decisions.md": of_letters,
-    "shards.md": of_shards,
+    "parts.md": of_shards,
     "simhash.md": of_simhash,
     "templates.md": of_templates,
     "thresholds.md": of_readme,

@@ -116,23 +116,23 @@ def test_annotate_and_count_follow_each_file(run: Run, folder: Path, tmp_path: P
 
 @pytest.mark.parametrize("size", ["0", "much", "-1MB", "5"])
 def test_sizes_that_are_none(run: Run, mails: Path, tmp_path: Path, size: str) -> None:
-    result = run("dedup", mails, "-o", tmp_path / "out", f"--shard-size={size}")
+    result = run("dedup", mails, "-o", tmp_path / "out", f"--file-size={size}")
     if size == "5":  # gigabytes
         assert [path.name for path in (tmp_path / "out" / "kept").iterdir()] == ["kept-00000.jsonl"]
         return
     assert result.status == 2
-    assert f"--shard-size is '{size}'\n       Allowed: a size such as 500MB" in result.err
+    assert f"--file-size is '{size}'\n       Allowed: a size such as 500MB" in result.err
 
 
 def test_files_of_one_size(run: Run, tmp_path: Path) -> None:
     rows = [{"id": i, "text": f"{i} " + " ".join(f"w{i}-{k}" for k in range(30))} for i in range(60)]
     write_rows(tmp_path / "a.jsonl", rows)
-    result = run("dedup", tmp_path / "a.jsonl", "-o", tmp_path / "out", "--shard-size", "4KB")
+    result = run("dedup", tmp_path / "a.jsonl", "-o", tmp_path / "out", "--file-size", "4KB")
     assert result.status == 0, result.err
     files = sorted((tmp_path / "out" / "kept").iterdir())
     assert b"".join(path.read_bytes() for path in files) == (tmp_path / "a.jsonl").read_bytes()
     assert len(files) > 3
-    assert account(tmp_path / "out")["kept_files"]["form"] == "shards"
+    assert account(tmp_path / "out")["kept_files"]["form"] == "by size"
 
 
 @pytest.mark.parametrize("open_files", [64, 1])
@@ -179,7 +179,7 @@ def test_by_with_several_files_and_with_sizes(run: Run, tmp_path: Path) -> None:
     assert run("dedup", *inputs, "-o", tmp_path / "out", *ids).status == 0
     assert sorted(path.name for path in (tmp_path / "out" / "kept").iterdir()) == ["x.jsonl", "y.jsonl"]
     assert account(tmp_path / "out")["by"]["values"] == 3
-    result = run("dedup", *inputs, "-o", tmp_path / "sized", *ids, "--shard-size", "1KB")
+    result = run("dedup", *inputs, "-o", tmp_path / "sized", *ids, "--file-size", "1KB")
     assert result.status == 0, result.err
     assert (tmp_path / "sized" / "kept" / "lang=x" / "kept-00001.jsonl").exists()
     dry = run("group", *inputs, *ids, "--dry-run")
@@ -225,7 +225,7 @@ def test_problems_count_in_the_status_of_a_stream(run: Run, tmp_path: Path) -> N
     assert "1 row rejected." in result.err
 
 
-@pytest.mark.parametrize("options", [("--resume",), ("--store-texts",), ("--overwrite",), ("--shard-size", "1MB")])
+@pytest.mark.parametrize("options", [("--resume",), ("--store-texts",), ("--overwrite",), ("--file-size", "1MB")])
 def test_options_that_need_a_folder(run: Run, mails: Path, options: tuple[str, ...]) -> None:
     result = run("dedup", mails, "-o", "-", *options)
     assert result.status == 2

@@ -86,7 +86,7 @@ def test_columns_and_types_of_all_files_are_in_what_is_kept(run: Run, tmp_path: 
     kept = tmp_path / "out" / "kept"
     assert pq.ParquetFile(kept / "lang=de" / "part.parquet").read().equals(TABLE.take([0, 2]))
     assert pq.ParquetFile(kept / "lang=fr" / "part.parquet").read().num_rows == 0
-    assert run("dedup", tmp_path / "in", "-o", tmp_path / "one", "--shard-size", "1GB").status == 0
+    assert run("dedup", tmp_path / "in", "-o", tmp_path / "one", "--file-size", "1GB").status == 0
     together = pq.read_table(tmp_path / "one" / "kept" / "kept-00000.parquet")
     assert together["lang"].to_pylist() == ["de", "de"]
     assert together["n"].to_pylist() == ["[1]", None]

@@ -101,7 +101,7 @@ def test_rows_that_saved_fingerprints_remove(run: Run, tmp_path: Path) -> None:
     assert [row["id"] for row in rows_in(out / "kept" / "in.parquet")] == ["d"]
     again = run("apply", out, "-o", tmp_path / "final")
     assert again.status == 0, again.err
-    shards = ("--shard-size", "1MB", "--no-self")
+    shards = ("--file-size", "1MB", "--no-self")
     assert run("dedup", files[0], "--against", tmp_path / "fp", "-o", tmp_path / "shards", *shards).status == 0
     assert rows_in(tmp_path / "shards" / "kept" / "kept-00000.parquet") == ROWS[3:]
 

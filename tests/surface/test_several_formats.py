@@ -129,7 +129,7 @@ def test_fingerprints_and_collections_take_them(run: Run, folder: Path, tmp_path
         ({"id": "x", "text": 5}, (), ('"text"', "text in", "integer in", "x.jsonl")),
         ({"id": "x", "text": "x", "year": "new"}, ("--keep", "max:year"), ('"year"', "integer in", "text in")),
         ({"id": "x", "text": "x", "lang": ["en"]}, ("--within", "lang"), ("--within", '"lang"')),
-        ({"id": "x", "text": "x"}, ("--shard-size", "1MB"), ("several formats",)),
+        ({"id": "x", "text": "x"}, ("--file-size", "1MB"), ("several formats",)),
     ],
 )
 def test_conflicts_are_errors_before_the_work(

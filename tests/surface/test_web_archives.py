@@ -96,7 +96,7 @@ def test_a_verifier_without_a_reader_of_archives_takes_the_stored_texts(run: Run
 
 
 def test_files_of_one_size_and_mistakes(crawls: Path, run: Run, tmp_path: Path) -> None:
-    assert run("dedup", crawls, "-o", tmp_path / "out", "--shard-size", "1kB").status == 0
+    assert run("dedup", crawls, "-o", tmp_path / "out", "--file-size", "1kB").status == 0
     shards = sorted((tmp_path / "out" / "kept").iterdir())
     urls = [one for shard in shards for one in captures(shard) if one[0] == "response"]
     assert [url for _, url in urls] == ["http://a/1", "http://a/2", "http://a/p.png", "http://a/p.png"]

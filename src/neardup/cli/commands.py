@@ -104,9 +104,9 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
         "import": Command(on_results.ImportOptions, "results.import_tags"),
     },
     "In parts, and new documents every day": {
-        "fingerprint": Command(on_files.FingerprintOptions, "shards.fingerprint"),
-        "merge": Command(on_files.MergeOptions, "shards.merge"),
-        "part": Command(on_files.PartOptions, "shards.part"),
+        "fingerprint": Command(on_files.FingerprintOptions, "parts.fingerprint"),
+        "merge": Command(on_files.MergeOptions, "parts.merge"),
+        "part": Command(on_files.PartOptions, "parts.part"),
     },
     "Servers": {
         "serve": Command(on_collections.ServeOptions, "servers.serve"),

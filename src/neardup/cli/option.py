@@ -81,6 +81,7 @@ _MEANT: Mapping[str, str] = {
     "--groups": "cluster clusters clustering components linkage",
     "--measure": "metric similarity-measure cosine dice containment",
     "--limit": "top count most rows page-size",
+    "--file-size": "shard-size max-file-size chunk-size part-size",
     "--write-removed": "removed duplicates save-duplicates rejected",
 }
 """Other words for options, with spaces between them."""

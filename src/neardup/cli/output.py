@@ -41,7 +41,7 @@ STREAM = Path("-")
 _FOLDER_ONLY = {
     "resume": "--resume",
     "store_texts": "--store-texts",
-    "shard_size": "--shard-size",
+    "file_size": "--file-size",
     "write_removed": "--write-removed",
     "revisits": "--revisits",
     "overwrite": "--overwrite",

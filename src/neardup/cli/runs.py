@@ -166,7 +166,7 @@ class SavedEngine:
                 new = read_documents(documents, columns, settings, against.secret, progress)
                 return find_against(new, columns, settings, against, progress, action, review)[0].found
             others, size = _others(options), _shard_bytes(options)
-            check_before(documents, options.out, action, settings.keep, **others, shard_size=size)
+            check_before(documents, options.out, action, settings.keep, **others, file_size=size)
             # opened before the work, so that an unwritable folder is reported at once
             new = read_documents(documents, columns, settings, against.secret, progress)
             add = (
@@ -214,7 +214,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     given = Inputs(documents, columns, settings, against, action, ignore, review_of(options))
     if options.out is not None and not options.dry_run:
         size = _shard_bytes(options)
-        check_before(documents, options.out, action, settings.keep, **_others(options), shard_size=size)
+        check_before(documents, options.out, action, settings.keep, **_others(options), file_size=size)
     table = options.write_table if isinstance(options, DedupOptions) else None
     if table is not None:
         refuse_table(table)
@@ -294,12 +294,12 @@ def _with_config(outcome: Outcome) -> Outcome:
 
 def _shard_bytes(options: Options) -> int:
     """Return the size of files that was asked for; 0 for none."""
-    given = options.shard_size if isinstance(options, DedupOptions) else None
+    given = options.file_size if isinstance(options, DedupOptions) else None
     if given is None:
         return 0
     size = SHARD_SIZE.value(given)
     if not isinstance(size, float) or not SHARD_SIZE.holds(size) or not size:
-        raise SettingError(f"--shard-size is {given!r}", SHARD_SIZE.allowed.removesuffix(", or 0"))
+        raise SettingError(f"--file-size is {given!r}", SHARD_SIZE.allowed.removesuffix(", or 0"))
     return max(1, round(size * 1e9))
 
 

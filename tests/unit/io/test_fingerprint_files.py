@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.deduplication.run.shards.merge import save_fingerprints
-from neardup.deduplication.run.shards.rows import NewKeys, meeting
+from neardup.deduplication.run.parts.merge import save_fingerprints
+from neardup.deduplication.run.parts.rows import NewKeys, meeting
 from neardup.io.fingerprints.folder import (
     FILES,
     FORMAT,

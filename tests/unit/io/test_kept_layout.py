@@ -55,11 +55,11 @@ def write(folder: Path, kind: str) -> dict[str, Path]:
 
 def keep_rows(folder: Path, out: Path, keep: Any, extra: Any = None, **how: Any) -> dict[str, Any]:
     """Write the rows of a folder for which ``keep`` is true, and return the account of the files."""
-    shard_size, threads = how.get("size", 0), how.get("threads", 1)
+    file_size, threads = how.get("size", 0), how.get("threads", 1)
     documents = open_documents(folder, chunk_bytes=how.get("chunk_bytes", 3000))
     choose_columns(documents, "text", "id")
     list(documents.chunks())
-    layout, row = KeptLayout.of(documents, shard_size), 0
+    layout, row = KeptLayout.of(documents, file_size), 0
     asked = (documents, None if extra is None else extra.schema, threads)
     with OutputFolder(out) as made, open_kept(made, *asked, layout=layout) as writer:
         for _, native in map(read_native, writer.natives()):

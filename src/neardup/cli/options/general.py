@@ -264,7 +264,7 @@ RARE = frozenset(
         "update",
         "pairs",
         "kinds",
-        "shard_size",
+        "file_size",
         "write_table",
         "revisits",
         "annotate",

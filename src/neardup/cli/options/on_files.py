@@ -97,8 +97,8 @@ class DedupOptions:
         at_url=FINGERPRINTS_AT_URL,
     )
     by: str | None = general.BY_COLUMN.field()
-    shard_size: str | None = option(
-        "--shard-size",
+    file_size: str | None = option(
+        "--file-size",
         None,
         "Write the kept rows into numbered files of about this size, such as 500MB. By default each data file of "
         "the input has its own file in kept, with the same name.",

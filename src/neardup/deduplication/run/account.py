@@ -441,7 +441,7 @@ class KeptFiles(_Record):
     """The files of kept rows."""
 
     form: str
-    """`one file`, `as the input`, `shards` or `by value`"""
+    """`one file`, `as the input`, `by size` or `by value`"""
     files: Count
     """number of files"""
     listed: list[KeptFile]

@@ -219,11 +219,11 @@ def check_before(
     *,
     removed: bool = False,
     revisits: bool = False,
-    shard_size: int = 0,
+    file_size: int = 0,
 ) -> None:
     """Raise OutputError for faults that are known before the work: columns that clash, a disk that is too full.
 
-    ``removed`` rows and ``revisits`` are written as well, into files of ``shard_size`` if it is not 0.
+    ``removed`` rows and ``revisits`` are written as well, into files of ``file_size`` if it is not 0.
 
     The rows written take at most as much space as the input. Half of that must be free for ``dedup``, which rarely
     keeps less, and all of it for ``annotate``.
@@ -240,7 +240,7 @@ def check_before(
                 "Web archives, whose records have addresses and dates",
                 "Leave it out",
             )
-        KeptLayout.of(documents, shard_size)
+        KeptLayout.of(documents, file_size)
         require_room(out, (documents.size_bytes or 0) // (1 if action == "annotate" else 2))
 
 
@@ -254,12 +254,12 @@ def save(outcome: Outcome, out: Path, *, action: Action, overwrite: bool = False
 class RowFiles:
     """The files of the rows that a run writes.
 
-    The kept rows are in one file for each data file of the input, or in files of about ``shard_size`` bytes; with
+    The kept rows are in one file for each data file of the input, or in files of about ``file_size`` bytes; with
     ``by`` in folders of the values of a column, unless several files of the input have their own. The ``removed``
     rows are in files of their own, with their reasons. ``revisits`` replace removed records of web archives.
     """
 
-    shard_size: int = 0
+    file_size: int = 0
     by: ByValue | None = None
     removed: bool = False
     revisits: bool = False
@@ -298,7 +298,7 @@ def fill(
         with meter.stage("write", len(run.rows), "rows") as advance:
             written = rows.write(folder, advance)
             if files.removed:
-                others = _RunRows(outcome, annotate=False, files=RowFiles(files.shard_size), removed=True)
+                others = _RunRows(outcome, annotate=False, files=RowFiles(files.file_size), removed=True)
                 others.write(folder, _silent)
         result = _without(with_account(result, kept_files=kept_files(written)), rows.problems, rows.lost)
     if by is not None:
@@ -331,7 +331,7 @@ class _RunRows:
 
     def __init__(self, outcome: Outcome, *, annotate: bool, files: RowFiles, removed: bool = False) -> None:
         self._outcome, self._run, self._by = outcome, outcome.run, files.by
-        self._size, self._name = files.shard_size, "removed" if removed else "kept"
+        self._size, self._name = files.file_size, "removed" if removed else "kept"
         corpus = self._run.rows.corpus
         self._part = self._run.rows.new_part
         self._documents = as_opened(corpus.parts[self._part].documents)

@@ -24,7 +24,7 @@ from neardup.io.readers.sources import Source
 from neardup.io.writers.kept_parquet import GROUP_BYTES
 from neardup.tables import Int64s
 
-Form = Literal["one file", "as the input", "shards", "by value"]
+Form = Literal["one file", "as the input", "by size", "by value"]
 
 _Rows = base.NativeTable | base.NativeLines | base.NativeRecords
 
@@ -58,22 +58,22 @@ class KeptLayout:
     name: str = KEPT
 
     @classmethod
-    def of(cls, documents: base.Documents, shard_size: int = 0, by: Sequence[str] = ()) -> "KeptLayout":
-        """Return the layout for documents: files of about ``shard_size`` bytes, else as many as the input has.
+    def of(cls, documents: base.Documents, file_size: int = 0, by: Sequence[str] = ()) -> "KeptLayout":
+        """Return the layout for documents: files of about ``file_size`` bytes, else as many as the input has.
 
         The rows of a single file, and files of one size, are in the folders ``by`` of their values, if any.
         Raises OutputError for sizes of documents that are files themselves.
         """
-        if shard_size:
+        if file_size:
             if documents.format in ("text", "mixed"):
                 kind = "Documents that are files" if documents.format == "text" else "Inputs of several formats"
                 raise OutputError(
                     f"{kind} cannot be written into files of one size",
-                    "Parquet, JSONL, CSV or Arrow with --shard-size",
-                    "Leave out --shard-size: the files that stay are copied",
+                    "Parquet, JSONL, CSV or Arrow with --file-size",
+                    "Leave out --file-size: the files that stay are copied",
                 )
             split = tuple(by) if base.have_columns(documents) else ()
-            return cls("by value" if split else "shards", shard_size, split)
+            return cls("by value" if split else "by size", file_size, split)
         several = isinstance(documents, base.SeparateFiles) and len(documents.sources) > 1
         if by and not several and base.have_columns(documents):
             return cls("by value", 0, tuple(by))
@@ -123,9 +123,9 @@ def opened_kept(
             folder / "kept", partial(_of_value, layout, one), layout.by[some.start : some.stop], some.start
         )
         return OpenedKept(split, whole, lambda: _of_values(layout, split.rows))
-    if layout.form == "shards":
-        shards = ShardsSink(folder / "kept", one, layout.size)
-        return OpenedKept(shards, whole, lambda: _account("shards", shards.names, shards.rows))
+    if layout.form == "by size":
+        sized = SizedSink(folder / "kept", one, layout.size)
+        return OpenedKept(sized, whole, lambda: _account("by size", sized.names, sized.rows))
     return OpenedKept(documents.sink(folder, extra, threads), whole, _one_file)
 
 
@@ -139,7 +139,7 @@ def _one_sized(documents: base.Documents, extra: Any, threads: int, folder: Path
 def _of_value(layout: KeptLayout, one: Callable[[Path], base.SizedSink], folder: Path) -> base.Sink:
     """Open the file of a value in its folder, or its files of one size."""
     if layout.size:
-        return ShardsSink(folder, one, layout.size, min(layout.size, _EXPECTED))
+        return SizedSink(folder, one, layout.size, min(layout.size, _EXPECTED))
     sink = one(folder)
     sink.expect(_EXPECTED)
     return sink
@@ -279,7 +279,7 @@ class SplitSink:
         return self._sinks[code]
 
 
-class ShardsSink:
+class SizedSink:
     """Writes rows into ``kept-00000``, ``kept-00001`` …; the next file begins when one has reached ``size`` bytes.
 
     ``open_one`` opens the file ``kept`` of the format in a folder; rows wait in memory as in a file of

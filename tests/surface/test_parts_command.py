@@ -229,7 +229,7 @@ def test_the_commands_of_the_guide_run(tmp_path: Path, run: Run, monkeypatch: py
     (tmp_path / "parts").mkdir()
     write(tmp_path / "parts" / "00.jsonl", {"a": TEXTS["a"], "b": TEXTS["b"]})
     write(tmp_path / "parts" / "01.jsonl", {"a2": TEXTS["a"]})
-    guide = (DOCS / "howto" / "shards.md").read_text(encoding="utf-8")
+    guide = (DOCS / "howto" / "parts.md").read_text(encoding="utf-8")
     commands = [line.partition("#")[0].split()[1:] for line in guide.split("```")[1].strip().splitlines()]
     assert [command[0] for command in commands] == [*["fingerprint"] * 2, "merge", *["part"] * 2]
     for command in commands:

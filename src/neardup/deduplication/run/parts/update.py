@@ -14,10 +14,10 @@ from neardup.deduplication.join.first_pass import read_chunks
 from neardup.deduplication.run.asked_columns import parts_of
 from neardup.deduplication.run.find import run
 from neardup.deduplication.run.findings import Found
+from neardup.deduplication.run.parts.merge import complete, saved_form, saved_sources
+from neardup.deduplication.run.parts.rows import NewKeys, meeting
 from neardup.deduplication.run.review_decisions import ReviewedResult
 from neardup.deduplication.run.save import DEFAULT_FILES, RowFiles, fill
-from neardup.deduplication.run.shards.merge import complete, saved_form, saved_sources
-from neardup.deduplication.run.shards.rows import NewKeys, meeting
 from neardup.deduplication.run.stages.account import Run
 from neardup.deduplication.run.stages.records import Action, Inputs
 from neardup.deduplication.run.stages.result import Outcome

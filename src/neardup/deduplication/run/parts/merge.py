@@ -12,7 +12,7 @@ from neardup.deduplication.join.first_pass import read_chunks, under_seal
 from neardup.deduplication.run.asked_columns import asked_columns, parts_of
 from neardup.deduplication.run.find import run
 from neardup.deduplication.run.findings import Found
-from neardup.deduplication.run.shards.rows import write_sorted_bands
+from neardup.deduplication.run.parts.rows import write_sorted_bands
 from neardup.deduplication.run.stages.records import Inputs
 from neardup.deduplication.run.stages.result import Outcome
 from neardup.display import counted, printable

@@ -16,10 +16,10 @@ import pytest
 import neardup as nd
 from neardup.deduplication.run.find import run
 from neardup.deduplication.run.findings import Found
+from neardup.deduplication.run.parts.merge import open_parts, with_settings
+from neardup.deduplication.run.parts.rows import kept_of_part
+from neardup.deduplication.run.parts.update import find_against, read_documents
 from neardup.deduplication.run.save import save
-from neardup.deduplication.run.shards.merge import open_parts, with_settings
-from neardup.deduplication.run.shards.rows import kept_of_part
-from neardup.deduplication.run.shards.update import find_against, read_documents
 from neardup.deduplication.run.stages.records import Inputs
 from neardup.io.readers import choose_columns, choose_reference, open_files
 from neardup.io.writers import OutputFolder
