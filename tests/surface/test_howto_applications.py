@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -229,6 +231,7 @@ def test_a_step_says_whether_to_try_again(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "shard.jsonl").write_text("".join(lines), encoding="utf-8")
     (tmp_path / "torn.jsonl").write_text("".join([*lines, "{\n"]), encoding="utf-8")
     log: list[str] = []
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
     def clean(name: str) -> dict[str, int]:
         counts: dict[str, int] = names["clean"](

@@ -69,7 +69,7 @@ def test_the_files_of_a_sample_stay_or_go_together(made: object, run: Run, tmp_p
     assert result.status == 0, result.err
     gone = ("part/000001", "part/000002", "part/000003", "alone/b.txt")
     assert kept_in(tmp_path / "out") == {name: FILES[name] for name in FILES if not name.startswith(gone)}
-    assert has_parts(result.out, "4 samples of several files", ".txt", "12 other files", "6 read")
+    assert has_parts(result.out, "6 read", "4 samples of several files", ".txt", "12 other files")
     account = json.loads((tmp_path / "out" / "run.json").read_text())
     assert (account["counts"]["read"], account["counts"]["removed"]) == (6, 4)
     assert not pq.read_table(tmp_path / "out" / "not_judged.parquet").num_rows

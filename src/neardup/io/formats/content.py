@@ -164,7 +164,7 @@ def _lines(values: Iterable[object]) -> list[str]:
 def lack_error(what: str, package: str, error: ImportError, extra: str = "formats") -> InputError:
     """Return the error for a format whose package cannot be imported, with the way out.
 
-    >>> print(missing("A PDF file", "pypdfium2", ModuleNotFoundError(name="pypdfium2")))
+    >>> print(lack_error("A PDF file", "pypdfium2", ModuleNotFoundError(name="pypdfium2")))
     A PDF file needs pypdfium2, which is not installed. Try: pip install ".[formats]" in a clone of neardup.
     """
     why, do = unusable(package, extra, error)

@@ -87,7 +87,7 @@ _HELD = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
 def unwritable_error(place: str | Path, error: OSError) -> OutputError:
     """Return the error for an output that cannot be written, in words for the reason that the system gives.
 
-    >>> unwritable("out", OSError(errno.ENOSPC, "No space left on device")).given
+    >>> unwritable_error("out", OSError(errno.ENOSPC, "No space left on device")).given
     'Cannot write out: the disk is full (No space left on device)'
     """
     said = (error.strerror or str(error) or type(error).__name__).strip()
