@@ -175,7 +175,7 @@ def test_a_word_that_is_neither_a_command_nor_an_input(run: Run) -> None:
     ("words", "wanted"),
     [
         ("neardup ded", {"dedup"}),
-        ("neardup dedup --shard", {"--file-size"}),
+        ("neardup dedup --file-s", {"--file-size"}),
         ("neardup dedup --measure chunk", {"chunk-longest", "chunk-union"}),
     ],
 )

@@ -58,7 +58,7 @@ class ShardPage(NamedTuple):
     begin: str | None
 
 
-class Documents(Protocol):
+class OfferedDocuments(Protocol):
     """The documents of a collection, of several that answer as one, or of a service.
 
     ``GroupsAndDecisions`` is the other half of a ``Collection``, which several together do not have.
@@ -103,7 +103,7 @@ class Documents(Protocol):
         """Return whether there is a document of this id."""
 
 
-class ShardDocuments(Documents, Protocol):
+class ShardDocuments(OfferedDocuments, Protocol):
     """The documents of one shard, which takes records of any number at once."""
 
     def add(self, documents: Any, *, on_duplicate: OnDuplicate = "error", **arrival: Unpack[Arrival]) -> Added:

@@ -16,7 +16,7 @@ from neardup import errors
 from neardup.collection import Collection
 from neardup.collection.answers import RECALL, Bounds, Near, Page, View, search
 from neardup.collection.changes import StoreUnavailableError, too_long_error
-from neardup.collection.shard import Documents, ShardQuestion
+from neardup.collection.shard import OfferedDocuments, ShardQuestion
 from neardup.collection.shards import ShardError
 from neardup.io.place import Place, file_at
 from neardup.runtime import Deadline
@@ -46,7 +46,7 @@ class Executor:
     """Beginnings of addresses that are refused."""
 
     def __init__(self, collection: Collection, limits: Limits) -> None:
-        self.collection: Documents = collection
+        self.collection: OfferedDocuments = collection
         self._own, self.names = collection, {str(collection.path): "the collection"}
         # a database computes elsewhere, so threads that wait for it do not contend
         self._begin(limits, limits.threads, PATIENCE if file_at(collection.path) else 0.0)

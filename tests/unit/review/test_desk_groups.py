@@ -488,7 +488,7 @@ class CountedReads(StoredTexts):
         self.batches: list[int] = []
         self.single: list[int] = []
 
-    def bring(self, rows: Int64s) -> bool:
+    def read_ahead(self, rows: Int64s) -> bool:
         self.batches.append(len(rows))
         return super().read_ahead(rows)
 
@@ -519,7 +519,7 @@ def test_a_page_reads_at_most_eight_megabytes_at_once(few: int) -> None:
     """The first documents that fit; a single one is read when it is looked at."""
     sizes = np.array([BROUGHT_BYTES // few] * (few + 2))
     batches: list[list[int]] = []
-    texts: Any = SimpleNamespace(bring=lambda rows: bool(batches.append(rows.tolist())))
+    texts: Any = SimpleNamespace(read_ahead=lambda rows: bool(batches.append(rows.tolist())))
     documents: Any = SimpleNamespace(bytes=sizes, rows=np.arange(len(sizes)) * 10)
     reader = TextReader(documents, texts)
     reader.read_ahead([*reversed(range(len(sizes))), 0])

@@ -15,7 +15,7 @@ httpx = pytest.importorskip("httpx", reason="the extra client is not installed")
 from neardup import Client, OutputError, SettingError  # noqa: E402
 from neardup.collection import Collection  # noqa: E402
 from neardup.collection.groups.methods import GroupsAndDecisions  # noqa: E402
-from neardup.collection.shard import Documents, OpenShard  # noqa: E402
+from neardup.collection.shard import OfferedDocuments, OpenShard  # noqa: E402
 from neardup.collection.shards import Collections, shard_of  # noqa: E402
 from neardup.collection.store import store_at  # noqa: E402
 from neardup.service.app import make_app  # noqa: E402
@@ -159,7 +159,9 @@ def test_requests_that_need_one_collection_are_refused(front: Service) -> None:
 
 
 def test_documents_are_offered_by_all_and_groups_by_one_collection(one: Service, front: Service) -> None:
-    offered = {name for name in vars(Documents) if not name.startswith("_") or name in ("__len__", "__contains__")}
+    offered = {
+        name for name in vars(OfferedDocuments) if not name.startswith("_") or name in ("__len__", "__contains__")
+    }
     shards = front.executor.collection.parts
     for documents in (one.executor.own, front.executor.collection, *(part.collection for part in shards)):
         assert offered <= {*dir(documents)}

@@ -124,7 +124,7 @@ def opened_kept(
         )
         return OpenedKept(split, whole, lambda: _of_values(layout, split.rows))
     if layout.form == "by size":
-        sized = SizedSink(folder / "kept", one, layout.size)
+        sized = BySizeSink(folder / "kept", one, layout.size)
         return OpenedKept(sized, whole, lambda: _account("by size", sized.names, sized.rows))
     return OpenedKept(documents.sink(folder, extra, threads), whole, _one_file)
 
@@ -139,7 +139,7 @@ def _one_sized(documents: base.Documents, extra: Any, threads: int, folder: Path
 def _of_value(layout: KeptLayout, one: Callable[[Path], base.SizedSink], folder: Path) -> base.Sink:
     """Open the file of a value in its folder, or its files of one size."""
     if layout.size:
-        return SizedSink(folder, one, layout.size, min(layout.size, _EXPECTED))
+        return BySizeSink(folder, one, layout.size, min(layout.size, _EXPECTED))
     sink = one(folder)
     sink.expect(_EXPECTED)
     return sink
@@ -279,7 +279,7 @@ class SplitSink:
         return self._sinks[code]
 
 
-class SizedSink:
+class BySizeSink:
     """Writes rows into ``kept-00000``, ``kept-00001`` …; the next file begins when one has reached ``size`` bytes.
 
     ``open_one`` opens the file ``kept`` of the format in a folder; rows wait in memory as in a file of
