@@ -23,6 +23,12 @@ def test_no_two_public_classes_have_one_name() -> None:
     assert not {name: where for name, where in files.items() if len(where) > 1}
 
 
+def test_the_opening_line_of_a_module_names_a_thing() -> None:
+    asking = re.compile(r"(What|Which|How|Where|Whether|When|Who)\b")
+    lines = {path: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) for path in SOURCE.rglob("*.py")}
+    assert not [path.name for path, text in lines.items() if asking.match(text or "")]
+
+
 def test_the_published_schema_has_all_answers_and_nothing_that_it_lacks(tmp_path: Path) -> None:
     answers = pytest.importorskip("neardup.service.answers", reason="the extra service is not installed")
     made_service = pytest.importorskip("support.made_service")

@@ -1,4 +1,4 @@
-"""What a collection returns about its documents, groups and decisions, and its views in a notebook.
+"""Records that a collection returns about documents, groups and decisions, and their views in a notebook.
 
 All text of the views is escaped.
 """

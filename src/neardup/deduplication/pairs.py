@@ -1,4 +1,4 @@
-"""Which pairs meet the criterion: candidates, verification and exact joins."""
+"""Pairs that meet the criterion: candidates, verification and exact joins."""
 
 # mypy: implicit-reexport
 # ruff: noqa: F401, I001

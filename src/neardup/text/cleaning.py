@@ -1,4 +1,4 @@
-"""Which parts of a text do not count: masked places, numbers, stop words; and the tokens of another tokenizer.
+"""Parts of a text that do not count: masked places, numbers, stop words; and the tokens of another tokenizer.
 
 Masks are regular expressions (RE2), matched with the text as it is. RE2 looks at each byte a bounded number of
 times, whatever the expression and the text: documents are hostile, and the expressions of Python may take

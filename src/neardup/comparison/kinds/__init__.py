@@ -1,4 +1,4 @@
-"""What kind of difference two texts have: one name for each pair, in their order of precedence."""
+"""Kinds of difference between two texts: one name for each pair, in their order of precedence."""
 
 IDENTICAL = "identical text"
 SIGNS = "sign or operator"

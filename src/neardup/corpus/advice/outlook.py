@@ -1,4 +1,4 @@
-"""Which shingles, measure, threshold and grouping separate the relatives of a sample from its strangers."""
+"""The shingles, measure, threshold and grouping that separate the relatives of a sample from its strangers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Which training documents contain test items, with the evidence for each match."""
+"""Training documents that contain test items, with the evidence for each match."""

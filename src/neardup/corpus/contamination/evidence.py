@@ -1,4 +1,4 @@
-"""What proves that a text contains an item: text that is not common. Counts of all documents → weighed matches."""
+"""Evidence that a text contains an item: text that is not common. Counts of all documents → weighed matches."""
 
 from dataclasses import dataclass
 from functools import cached_property

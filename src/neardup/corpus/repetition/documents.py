@@ -1,4 +1,4 @@
-"""How much each document repeats itself: the figures of published rules of quality, and of the passages found.
+"""Repetition within each document: the figures of published rules of quality, and of the passages found.
 
 The rules are those of Gopher (Rae et al. 2021, "Scaling Language Models: Methods, Analysis & Insights from
 Training Gopher", table A1), which later filters took over. The paper has no code; ``OwnRepetition`` states the

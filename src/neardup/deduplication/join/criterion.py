@@ -1,4 +1,4 @@
-"""Which documents are a pair: the criterion that they must meet, and the columns by which they may be a pair.
+"""The criterion that two documents must meet to be a pair, and the columns by which they may be a pair.
 
 The similarity is computed from |A∩B|, |A| and |B| by the formula of a measure.
 """

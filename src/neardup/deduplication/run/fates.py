@@ -1,4 +1,4 @@
-"""Which rows of the input stay by a result: as a mask, in the caller's type, as Arrow data, and by file."""
+"""Rows of the input that stay by a result: as a mask, in the caller's type, as Arrow data, and by file."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

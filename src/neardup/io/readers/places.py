@@ -1,4 +1,4 @@
-"""Where documents are: the files of an input, with digests to recognise them by."""
+"""Places of documents: the files of an input, with digests to recognise them by."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
