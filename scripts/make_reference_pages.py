@@ -16,8 +16,8 @@ import msgspec
 
 from neardup.cli.commands import COMMANDS
 from neardup.cli.help import usage
-from neardup.cli.option import REQUIRED, Declared, Option
-from neardup.cli.options.general import OF_LOG
+from neardup.cli.option import REQUIRED, Declared, Option, options_of
+from neardup.cli.options.general import LogOptions
 from neardup.deduplication.run import account
 from neardup.deduplication.run.find import STAGES
 from neardup.deduplication.run.pipeline import Meter
@@ -130,9 +130,8 @@ def cli_page() -> str:
     ]
     for name in COMMANDS:
         lines += command_section(name, shared)
-    of_log = [Option.of(name, str, declared) for name, declared in OF_LOG.items()]
     logged = ", ".join(name for name, one in COMMANDS.items() if one.log_options)
-    shared |= {meaning_of(option): [logged] for option in of_log}
+    shared |= {meaning_of(option): [logged] for option in options_of(LogOptions)}
     lines += [
         "## Options of several commands",
         "",

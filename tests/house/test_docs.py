@@ -231,7 +231,7 @@ def test_commands_on_all_pages_have_what_they_require_and_nothing_unknown() -> N
             if command in COMMANDS:
                 seen += 1
                 given = {word.partition("=")[0] for word in words if word.startswith("-")}
-                every = [*COMMANDS[command].options, *COMMANDS[command].log_options.values()]
+                every = [*COMMANDS[command].options, *COMMANDS[command].log_options]
                 options = [set(option.spelling) for option in every if option.spelling]
                 required = [
                     set(o.spelling) for o in COMMANDS[command].options if o.spelling and o.default is REQUIRED

@@ -15,8 +15,8 @@ import typer
 from neardup.cli import help
 from neardup.cli.app import app
 from neardup.cli.commands import COMMANDS, ON_COLLECTIONS, PURPOSES
-from neardup.cli.option import REQUIRED
-from neardup.cli.options.general import MOST_SHOWN, OF_LOG, RARE
+from neardup.cli.option import REQUIRED, options_of
+from neardup.cli.options.general import MOST_SHOWN, RARE, LogOptions
 from neardup.settings import FIELDS
 from neardup.settings.rules import OTHER, PANELS
 from support.command_line import Run
@@ -73,7 +73,7 @@ def test_the_first_help_of_many_options_is_short(run: Run, command: str) -> None
 
 def test_rare_options_are_options() -> None:
     names = {option.name for one in COMMANDS.values() for option in one.options}
-    assert names | OF_LOG.keys() | {"no_config", "config"} >= RARE
+    assert names | {one.name for one in options_of(LogOptions)} | {"no_config", "config"} >= RARE
 
 
 CLASSES = "exact copies: 0 identical, 1 with the same words"

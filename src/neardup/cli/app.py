@@ -18,7 +18,6 @@ from typer.core import TyperCommand, TyperGroup
 from neardup.cli import help
 from neardup.cli.commands import COLLECTION, COMMANDS, LOOK, ON_COLLECTIONS, PURPOSES, Command
 from neardup.cli.config import config_parameters, configured
-from neardup.cli.log import LogOptions
 from neardup.cli.messages import guarded
 from neardup.cli.option import (
     FINGERPRINTS_AT_URL,
@@ -29,7 +28,7 @@ from neardup.cli.option import (
     filled,
     meant_option,
 )
-from neardup.cli.options.general import EVERY, HELP_ALL
+from neardup.cli.options.general import HELP_ALL, LogOptions
 from neardup.io.place import require_local, url_in
 
 if TYPE_CHECKING:
@@ -43,14 +42,6 @@ _REPLACED = {
     ("group", "--from"): "neardup regroup OUT --threshold NUMBER -o DIR",
 }
 """The commands that replace options of others."""
-
-
-_LOG_TYPES: dict[str, Any] = {
-    "log_format": str | None,
-    "log_every": float,
-    "metrics": Path | None,
-    "strict": bool | None,
-}
 
 
 class _OwnHelp(TyperCommand):
@@ -110,10 +101,11 @@ class _Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, built now, or None."""
-        if cmd_name == COLLECTION:
-            self.commands[cmd_name] = _OnCollections(name=COLLECTION, no_args_is_help=True)
-        elif cmd_name in COMMANDS and cmd_name not in self.commands:
-            self.commands[cmd_name] = _built(cmd_name)
+        if cmd_name not in self.commands:
+            if cmd_name == COLLECTION:
+                self.commands[cmd_name] = _OnCollections(name=COLLECTION, no_args_is_help=True)
+            elif cmd_name in COMMANDS:
+                self.commands[cmd_name] = _built(cmd_name)
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -214,27 +206,17 @@ def _typed(name: str, command: Command) -> Callable[..., None]:
         explicit = frozenset(name for name in names if _source(context, name) == "COMMANDLINE")
         given = {name: values[name] for name in names if _source(context, name) == "DEFAULT_MAP"}
         with configured(context, given):
-            program((values, explicit), lambda: _log_options(values))
+            program((values, explicit), lambda: filled(LogOptions, values, frozenset()))
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [*map(_parameter, command.options), *config_parameters(), context]
-    parameters += [_parameter(Option.of(of, _LOG_TYPES[of], one)) for of, one in command.log_options.items()]
+    parameters += map(_parameter, command.log_options)
     if help.is_long(name):
         parameters.append(_help_all(name))
     face: Any = run
     face.__signature__ = inspect.Signature(parameters, return_annotation=None)
     face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
-
-
-def _log_options(values: dict[str, Any]) -> LogOptions:
-    """Return the options of the log among the values of a command."""
-    return LogOptions(
-        form=values.get("log_format"),
-        every=values.get("log_every", EVERY),
-        metrics=values.get("metrics"),
-        strict=values.get("strict"),
-    )
 
 
 def _help_all(name: str) -> inspect.Parameter:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from neardup.cli.option import Declared, Option, options_of
+from neardup.cli.option import Option, options_of
 from neardup.cli.options import on_collections, on_files, on_results, on_samples
-from neardup.cli.options.general import OF_LOG
+from neardup.cli.options.general import LogOptions
 
 LOOK = "look"
 """The command that bare inputs run; the help does not list it."""
@@ -64,13 +64,14 @@ class Command:
         return without
 
     @property
-    def log_options(self) -> Mapping[str, Declared]:
-        """The options of its log, by name; none if its work takes no time."""
+    def log_options(self) -> tuple[Option, ...]:
+        """The options of its log; none if its work takes no time."""
         given = {option.spelling[-1].removeprefix("--") for option in self.options if option.spelling}
         if not {*OF_LONG_WORK} <= given | self.without.keys():
-            return {}
+            return ()
         # status 1 of verify is a difference, not a rejected row
-        return {name: one for name, one in OF_LOG.items() if name != "strict" or self.function != "results.verify"}
+        is_verify = self.function == "results.verify"
+        return tuple(one for one in options_of(LogOptions) if not (is_verify and one.name == "strict"))
 
     def load(self) -> Callable[[Any], int]:
         """Return the function, which receives a record and returns an exit status."""

@@ -119,8 +119,7 @@ def _of_command(name: str, columns: int, every: bool) -> Iterator[str]:
     yield from _called(f"{name} ", " ".join(("[OPTIONS]", *arguments)), columns)
     yield from _paragraphs(command.help, columns)
     special = [Option.of("no_config", bool, NO_CONFIG), Option.of("config", str, CONFIG)]
-    special += [Option.of(of, str, declared) for of, declared in command.log_options.items()]
-    options = [one for one in [*command.options, *special] if every or one.name not in RARE]
+    options = [one for one in [*command.options, *special, *command.log_options] if every or one.name not in RARE]
     for heading, rows in _by_purpose(options, every).items():
         if rows:
             yield from _section(heading, rows, columns)

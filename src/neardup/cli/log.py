@@ -12,15 +12,13 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from neardup import display
-from neardup.cli.options.general import EVERY, LOG_FORMATS
-from neardup.errors import SettingError
+from neardup.cli.options.general import LogOptions
 from neardup.runtime import Advance, peak_memory
 
 if TYPE_CHECKING:
@@ -34,31 +32,7 @@ Event = Mapping[str, Any]
 _log: ContextVar["Log | None"] = ContextVar("_log", default=None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LogOptions:
-    """The options of the log: the form (None: for people, if there is no terminal), and the seconds between lines.
-
-    ``metrics``: a file for Prometheus. ``strict``: whether rows that are rejected make the status 2 or 0; None: 1.
-    Raises SettingError for a form that there is not, and for seconds that are not above 0.
-    """
-
-    form: str | None = None
-    every: float = EVERY
-    metrics: Path | None = None
-    strict: bool | None = None
-
-    def __post_init__(self) -> None:
-        if self.form not in (None, *LOG_FORMATS):
-            raise SettingError(f"--log-format is {self.form!r}", f"One of {', '.join(LOG_FORMATS)}")
-        if not self.every > 0:
-            raise SettingError(f"--log-every is {self.every:g}", "A number of seconds above 0")
-
-    def status_of(self, status: int) -> int:
-        """Return the exit status in place of 1, which says that some input was rejected."""
-        return status if status != 1 or self.strict is None else 2 if self.strict else 0
-
-
-@dataclass
+@dataclass(eq=False)
 class _Stage:
     """A stage that is under way."""
 
@@ -71,38 +45,42 @@ class _Stage:
 
 @dataclass(eq=False)
 class Log:
-    """The log of one command: what is said, when, and the figures at the end."""
+    """The log of one command: what is said, when, and the figures at the end.
+
+    ``counts`` are those of the run, ``seconds`` those of its stages, both by name.
+    """
 
     command: str
-    options: LogOptions = LogOptions()
+    options: LogOptions = field(default_factory=LogOptions)
     write: Callable[[str], None] = lambda line: typer.echo(line, err=True)
     clock: Callable[[], float] = monotonic
     counts: dict[str, int] = field(default_factory=dict)
-    stages: list[tuple[str, str, int, float]] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._began, self._lock, self._ended = self.clock(), threading.RLock(), threading.Event()
         self._open: list[_Stage] = []
-        self._held: list[Event] | None = None if self.options.form else []
+        self._held: list[Event] | None = None if self.options.log_format else []
         self._thread: threading.Thread | None = None
         self._file: OutputMetrics | None = None
-        self.is_shown = self.options.form is not None or not sys.stderr.isatty()
+        self.is_shown = self.options.log_format is not None or not sys.stderr.isatty()
 
     @property
     def is_events(self) -> bool:
         """Whether programs read the log."""
-        return self.options.form == "json"
+        return self.options.log_format == "json"
 
     def start(self) -> None:
         """Log the start of the command. Raises OutputError if the figures cannot be written at its end."""
-        from neardup import __version__
-
         if self.options.metrics is not None:
             from neardup.io.outputs import OutputMetrics
 
             self._file = OutputMetrics(self.options.metrics)
             self._file.__enter__()
-        self._emit({"event": "start", "version": __version__})
+        if self.is_events:  # the version takes time to look up
+            from neardup import __version__
+
+            self._emit({"event": "start", "version": __version__})
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
@@ -121,7 +99,7 @@ class Log:
         finally:
             self._open.remove(stage)
             seconds = self.clock() - stage.began
-            self.stages.append((name, unit, stage.done, seconds))
+            self.seconds[name] = self.seconds.get(name, 0.0) + seconds
             end = {"done": stage.done, "unit": unit, "seconds": round(seconds, 3)}
             self._emit({"event": "stage", "state": "end", "stage": name, **end})
 
@@ -146,7 +124,7 @@ class Log:
             self._ended.wait(max(0.0, _QUIET - (self.clock() - self._began)))
         while not self._ended.is_set():
             self._release()
-            if not self._ended.wait(self.options.every):
+            if not self._ended.wait(self.options.log_every):
                 for stage in [*self._open]:
                     self._emit(self._progress(stage))
 
@@ -198,10 +176,7 @@ class Log:
         yield from _metric("peak_memory_bytes", "Largest resident size of the last run.", [(of, memory)])
         counts = [(f'{of},count="{name}"', value) for name, value in self.counts.items()]
         yield from _metric("documents", "Counts of the last run.", counts)
-        spent: dict[str, float] = {}
-        for name, _, _, taken in self.stages:
-            spent[name] = spent.get(name, 0.0) + taken
-        stages = [(f'{of},stage="{name}"', round(taken, 3)) for name, taken in spent.items()]
+        stages = [(f'{of},stage="{name}"', round(taken, 3)) for name, taken in self.seconds.items()]
         yield from _metric("stage_seconds", "Seconds of each stage of the last run.", stages)
 
 

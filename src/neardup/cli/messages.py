@@ -19,7 +19,8 @@ from typing import Any, NoReturn, Protocol, TypeVar
 import typer
 
 from neardup import display
-from neardup.cli.log import Log, LogOptions, current, logged
+from neardup.cli.log import Log, current, logged
+from neardup.cli.options.general import LogOptions
 from neardup.errors import CORE, NeardupError, OutputError, SettingError, labelled, without_core
 from neardup.runtime import Advance, Progress, is_memory_failure, reported
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from neardup.cli.log import Log, LogOptions, count, current, logged
-from neardup.cli.options.general import EVERY
+from neardup.cli.log import Log, count, current, logged
+from neardup.cli.options.general import LogOptions
 from neardup.errors import SettingError
 from support.messages import has_parts
 
@@ -27,7 +27,7 @@ class Clock:
 
 def made(form: str | None, **options: Any) -> tuple[Log, list[str], Clock]:
     lines, clock = list[str](), Clock()
-    return Log("dedup", LogOptions(form=form, **options), write=lines.append, clock=clock), lines, clock
+    return Log("dedup", LogOptions(log_format=form, **options), write=lines.append, clock=clock), lines, clock
 
 
 def work(log: Log, clock: Clock) -> None:
@@ -80,7 +80,7 @@ def test_a_short_run_has_nothing_to_tell_and_a_long_one_all_from_its_start() -> 
 def test_a_terminal_has_bars_in_place_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert not Log("dedup", LogOptions()).is_shown
-    assert Log("dedup", LogOptions(form="text")).is_shown
+    assert Log("dedup", LogOptions(log_format="text")).is_shown
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_progress_says_the_amount_the_rate_and_the_rest(total: int | None, unit:
 
 
 def test_a_line_comes_from_time_to_time() -> None:
-    log, lines, clock = made("text", every=0.01)
+    log, lines, clock = made("text", log_every=0.01)
     with log.stage("a", 10, "rows") as advance:
         clock.now += 2.0
         advance(1)  # after a second a thread waits for the time of a line
@@ -143,7 +143,7 @@ def test_rejected_rows_have_the_status_that_is_asked_for(strict: bool | None, st
 
 
 def test_options_that_there_are_not() -> None:
-    assert LogOptions().every == EVERY
-    for wrong in ({"form": "xml"}, {"every": 0}, {"every": float("nan")}):
+    assert LogOptions().log_every == 30
+    for wrong in ({"log_format": "xml"}, {"log_every": 0}, {"log_every": float("nan")}):
         with pytest.raises(SettingError):
             LogOptions(**wrong)

@@ -1,9 +1,10 @@
-"""Options that several commands have."""
+"""Options that several commands have, and the record of those of the log."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neardup.cli import option
+from neardup.errors import SettingError
 from neardup.io.place import Place, is_url, place_of, url_in
 from neardup.settings import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK, share_of
 
@@ -185,45 +186,6 @@ CONFIG = option.Declared(
     panel=WORK,
     from_file=option.NEVER,
 )
-LOG_FORMATS = ("text", "json")
-EVERY = 30.0
-"""Seconds between two lines about a stage."""
-LOG_FORMAT = option.Declared(
-    ("--log-format",),
-    None,
-    "Log to standard error as text, lines for people, or as json, an event on each line for programs. By default "
-    "a terminal has bars, and otherwise a run of more than 5 seconds has lines.",
-    "NAME",
-    panel=WORK,
-    from_file=option.NEVER,
-    choices=LOG_FORMATS,
-)
-LOG_EVERY = option.Declared(
-    ("--log-every",),
-    EVERY,
-    "Seconds between two lines about a stage that goes on.",
-    "NUMBER",
-    panel=WORK,
-    from_file=option.NEVER,
-)
-METRICS = option.Declared(
-    ("--metrics",),
-    None,
-    "Write figures for Prometheus at the end, also after an error: status, seconds, memory, counts, stages. "
-    "Replaces those of an earlier run.",
-    "FILE",
-    panel=WORK,
-    from_file=option.NEVER,
-)
-STRICT = option.Declared(
-    ("--strict", "--no-strict"),
-    None,
-    "The exit status if some input was rejected: --strict 2, --no-strict 0. Default: 1.",
-    panel=WORK,
-    from_file=option.NEVER,
-)
-OF_LOG = {"log_format": LOG_FORMAT, "log_every": LOG_EVERY, "metrics": METRICS, "strict": STRICT}
-"""The options of each command that works long, by name; they are no fields of its record."""
 HELP_ALL = option.Declared(
     ("--help-all",), False, "Show all options, by purpose, and what each allows.", from_file=option.NEVER
 )
@@ -294,3 +256,60 @@ def _result_or_collection(text: str) -> Place:
 
 
 RESULT_OR_COLLECTION = replace(RESULT, help="A result folder, or a collection.", read=_result_or_collection)
+
+
+# ruff: noqa: RUF009  the calls return fields
+LOG_FORMATS = ("text", "json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogOptions:
+    """The options of the log, which a command that works long has beside those of its record.
+
+    Raises SettingError for a format that there is not, and for seconds that are not above 0.
+    """
+
+    log_format: str | None = option.Declared(
+        ("--log-format",),
+        None,
+        "Log to standard error as text, lines for people, or as json, an event on each line for programs. By "
+        "default a terminal has bars, and otherwise a run of more than 5 seconds has lines.",
+        "NAME",
+        panel=WORK,
+        from_file=option.NEVER,
+        choices=LOG_FORMATS,
+    ).field()
+    log_every: float = option.option(
+        "--log-every",
+        30.0,
+        "Seconds between two lines about a stage that goes on.",
+        "NUMBER",
+        panel=WORK,
+        from_file=option.NEVER,
+    )
+    metrics: Path | None = option.option(
+        "--metrics",
+        None,
+        "Write figures for Prometheus at the end, also after an error: status, seconds, memory, counts, stages. "
+        "Replaces those of an earlier run.",
+        "FILE",
+        panel=WORK,
+        from_file=option.NEVER,
+    )
+    strict: bool | None = option.Declared(
+        ("--strict", "--no-strict"),
+        None,
+        "The exit status if some input was rejected: --strict 2, --no-strict 0. Default: 1.",
+        panel=WORK,
+        from_file=option.NEVER,
+    ).field()
+
+    def __post_init__(self) -> None:
+        if self.log_format not in (None, *LOG_FORMATS):
+            raise SettingError(f"--log-format is {self.log_format!r}", f"One of {', '.join(LOG_FORMATS)}")
+        if not self.log_every > 0:
+            raise SettingError(f"--log-every is {self.log_every:g}", "A number of seconds above 0")
+
+    def status_of(self, status: int) -> int:
+        """Return the exit status in place of 1, which says that some input was rejected."""
+        return status if status != 1 or self.strict is None else 2 if self.strict else 0
