@@ -241,8 +241,9 @@ def _whole(kind: msgspec.inspect.IntType, text: str) -> int:
 
 
 def _text(kind: msgspec.inspect.StrType, text: str) -> str:
-    if len(text) < (kind.min_length or 0):
-        raise ValueError("String should have at least 1 character")
+    least = kind.min_length or 0
+    if len(text) < least:
+        raise ValueError(f"String should have at least {least} character{'s' if least > 1 else ''}")
     if kind.max_length is not None and len(text) > kind.max_length:
         raise ValueError(f"String should have at most {kind.max_length} characters")
     if kind.pattern is not None and not re.fullmatch(kind.pattern, text):
