@@ -120,9 +120,10 @@ def opened_shards(
 def add(options: on_collections.AddOptions) -> int:
     """Add documents to a collection."""
     added, total = _added(options)
-    count({**_counts(added), "documents": total})
+    counts = {**_counts(added), "documents": total}
+    count(counts)
     if options.json:
-        typer.echo(notation.dumps({**_counts(added), "documents": total}, indent=2, ensure_ascii=False))
+        typer.echo(notation.dumps(counts, indent=2, ensure_ascii=False))
     else:
         for note in () if options.quiet else added.notes:
             typer.echo(display.printable(note))

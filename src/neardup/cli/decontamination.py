@@ -2,8 +2,7 @@
 
 import json as notation
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
@@ -125,15 +124,12 @@ def _access(options: DecontaminateOptions) -> int:
     return common_access((*options.inputs, *options.against, *options.scanned))
 
 
-@contextmanager
 def _journal(
     options: DecontaminateOptions, documents: Documents, columns: Chosen, settings: Settings
-) -> Iterator[RunJournal | None]:
+) -> AbstractContextManager[RunJournal | None]:
     """Open the journal of a scan that may go on later; None without --resume."""
     if not options.resume or options.out is None or options.out == STREAM:
-        yield None
-        return
-
+        return nullcontext()
     command = (
         f"decontaminate --threshold {options.threshold} --fields {','.join(_fields(options))} "
         f"--against-id {options.against_id}"
@@ -141,9 +137,7 @@ def _journal(
     inputs = {"input": documents}
     for number, name in enumerate(options.against):
         inputs[f"test set {number + 1}"] = open_files([name], reading=settings.reading.of_references)
-    journal = open_journal(options.out, command, settings, columns, inputs, None, None)
-    with resumable(journal):
-        yield journal
+    return resumable(open_journal(options.out, command, settings, columns, inputs, None, None))
 
 
 def _show(result: Contamination, options: DecontaminateOptions, account: dict[str, Any]) -> int:
@@ -151,7 +145,7 @@ def _show(result: Contamination, options: DecontaminateOptions, account: dict[st
     if options.json:
         typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
     else:
-        typer.echo(_outcome(result, options))
+        typer.echo(_outcome(account, options))
         if not options.quiet:
             for note in result.notes:
                 typer.echo(display.printable(note))
@@ -170,15 +164,15 @@ def _show(result: Contamination, options: DecontaminateOptions, account: dict[st
     return REJECTED if result.problems else DONE
 
 
-def _outcome(result: Contamination, options: DecontaminateOptions) -> str:
+def _outcome(account: dict[str, Any], options: DecontaminateOptions) -> str:
     """The number of training documents that go or change, and of the items that they contain."""
     without_output = options.dry_run or options.out is None
     done = {"drop": "to remove" if without_output else "removed", "tag": "tagged", "cut": "cut", "report": "found"}
-    sets = result.by_test_set()
+    counts, sets = account["counts"], account["test_sets"]
     found, items = sum(row["found"] for row in sets), sum(row["items"] for row in sets)
     return (
-        f"{done[_action(options)]}: {display.number(result.contaminated)} of "
-        f"{display.counted(result.read, 'training document')}, with {display.number(found)} of "
+        f"{done[_action(options)]}: {display.number(counts['contaminated'])} of "
+        f"{display.counted(counts['documents'], 'training document')}, with {display.number(found)} of "
         f"{display.counted(items, 'test item')}"
     )
 

@@ -285,7 +285,7 @@ def _status(command: Callable[[T], int], name: str, options: T) -> int:
 
 @contextmanager
 def told_if_stopped(sentence: Callable[[], str]) -> Iterator[None]:
-    """Report ``said()`` in place of "nothing was written" when the work within the block is stopped.
+    """Report ``sentence()`` in place of "nothing was written" when the work within the block is stopped.
 
     For work that is stored in pieces. What the work itself has said comes first.
     """
@@ -307,8 +307,11 @@ class Parts(Protocol):
         """Close their files."""
 
 
+P = TypeVar("P", bound=Parts)
+
+
 @contextmanager
-def resumable(parts: Parts) -> Iterator[None]:
+def resumable(parts: P) -> Iterator[P]:
     """Report the finished parts of an earlier run, and those that are kept if the block is stopped; close them."""
 
     def unfinished() -> str:
@@ -319,7 +322,7 @@ def resumable(parts: Parts) -> Iterator[None]:
         note(f"going on with {display.counted(len(parts), 'finished part')} of an earlier run")
     try:
         with told_if_stopped(unfinished):
-            yield
+            yield parts
     finally:
         parts.close()
 

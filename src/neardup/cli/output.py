@@ -201,9 +201,10 @@ def show_warnings(run: RunAccount) -> None:
 
 def print_result(result: Found, options: ResultOptions) -> int:
     """Print the result, and return the exit status."""
-    count(result.run.as_dict()["counts"])
+    account = result.run.as_dict()
+    count(account["counts"])
     if options.json:
-        typer.echo(notation.dumps({**result.run.as_dict(), **_files(options)}, indent=2, ensure_ascii=False))
+        typer.echo(notation.dumps({**account, **_files(options)}, indent=2, ensure_ascii=False))
     else:
         _show(result, options)
     if options.dry_run and result.run.action == "dedup":  # the run itself would have ended there

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json as notation
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,8 +77,10 @@ def _fingerprinted(options: FingerprintOptions, out: Path) -> Fingerprinted:
     secret_file = key_file(out, options.key)
     if options.resume and options.key is None:
         shared_secret(secret_file, new_secret())  # the parts depend on it
-    journals = _resumed(out, "fingerprint", settings, columns, documents, [secret_file], options.resume)
-    with watcher() as progress, journals as journal:
+    with (
+        watcher() as progress,
+        _journal(out, "fingerprint", settings, columns, documents, [secret_file], options.resume) as journal,
+    ):
         saved = save_fingerprints(
             documents,
             columns,
@@ -94,8 +96,7 @@ def _fingerprinted(options: FingerprintOptions, out: Path) -> Fingerprinted:
     return saved
 
 
-@contextmanager
-def _resumed(
+def _journal(
     out: Path,
     command: str,
     settings: Settings,
@@ -103,17 +104,14 @@ def _resumed(
     documents: Documents | None,
     files: Sequence[Path],
     resume: bool,
-) -> Iterator[RunJournal | None]:
+) -> AbstractContextManager[RunJournal | None]:
     """Open the journal of a command that may go on later; None without --resume."""
     if not resume:
-        yield None
-        return
+        return nullcontext()
     from neardup.deduplication.runs import open_journal
 
     inputs = {"input": documents} if documents is not None else {}
-    journal = open_journal(out, command, settings, columns, inputs, None, None, files)
-    with resumable(journal):
-        yield journal
+    return resumable(open_journal(out, command, settings, columns, inputs, None, None, files))
 
 
 def merge(options: MergeOptions) -> int:
@@ -134,7 +132,7 @@ def merge(options: MergeOptions) -> int:
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access(folders))
             records = [part / MANIFEST for part in folders]
-            with _resumed(
+            with _journal(
                 options.out, "merge", settings, documents.chosen, None, records, options.resume
             ) as journal:
                 with working_in(folder.target.parent, journal):

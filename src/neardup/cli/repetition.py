@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json as notation
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from pathlib import Path
 
 import typer
@@ -95,29 +94,23 @@ def passages(options: PassagesOptions) -> int:
     return REJECTED if result.stream.problems else DONE
 
 
-@contextmanager
 def _parts(
     options: PassagesOptions,
     shape: tuple[str, int | None],
     settings: Settings,
     documents: Documents,
     columns: Chosen,
-) -> Iterator[FinishedParts | None]:
+) -> AbstractContextManager[FinishedParts | None]:
     """Open the scans of all parts, or the journal of a search that may go on later."""
     if options.scanned:
         if options.resume:
             raise SettingError("--resume and --scanned were given", "One of them", "Leave one out")
         facts = journal_facts(_SCAN, settings, columns, {"input": documents})
-        with closing(ScannedParts(list(map(Path, options.scanned)), facts)) as parts:
-            yield parts
-        return
+        return closing(ScannedParts(list(map(Path, options.scanned)), facts))
     if not options.resume or options.out is None or options.dry_run:
-        yield None
-        return
+        return nullcontext()
     command = f"passages --unit {shape[0]} --length {shape[1]}"
-    journal = open_journal(options.out, command, settings, columns, {"input": documents}, None, None)
-    with resumable(journal):
-        yield journal
+    return resumable(open_journal(options.out, command, settings, columns, {"input": documents}, None, None))
 
 
 def _scan(options: PassagesOptions) -> int:

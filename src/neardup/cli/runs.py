@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as notation
 import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
@@ -261,7 +261,6 @@ def _others(options: Options) -> dict[str, bool]:
     return {"removed": options.write_removed, "revisits": options.revisits}
 
 
-@contextmanager
 def _journal(
     action: Action,
     options: Options,
@@ -269,17 +268,14 @@ def _journal(
     columns: Chosen,
     inputs: Mapping[str, Documents | None],
     against: Reference | None,
-) -> Iterator[RunJournal | None]:
+) -> AbstractContextManager[RunJournal | None]:
     """Open the journal of a run that may go on later; None without --resume."""
     if not options.resume or options.out is None:
-        yield None
-        return
+        return nullcontext()
     from neardup.deduplication.runs import open_journal
 
     decisions = options.decisions if isinstance(options, DedupOptions) else None
-    journal = open_journal(options.out, action, settings, columns, inputs, against, decisions)
-    with resumable(journal):
-        yield journal
+    return resumable(open_journal(options.out, action, settings, columns, inputs, against, decisions))
 
 
 def _with_config(outcome: Outcome) -> Outcome:
