@@ -91,6 +91,14 @@ def test_the_help_lists_what_the_parser_takes() -> None:
             assert shown in text, (name, shown)
 
 
+def test_verify_has_no_option_for_the_status_of_rejected_rows() -> None:
+    """Its status 1 is a difference, which --no-strict would hide."""
+    of_log = {name: {one.name for one in command.log_options} for name, command in COMMANDS.items()}
+    assert of_log["dedup"] == {"log_format", "log_every", "metrics", "strict"}
+    assert of_log["verify"] == of_log["dedup"] - {"strict"}
+    assert of_log["compare"] == set()
+
+
 def test_a_narrow_terminal_has_its_own_help(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "70")
     result = run("dedup", "-h")

@@ -35,6 +35,12 @@ def test_quiet_prints_the_outcome_and_the_place(run: Run, tmp_path: Path) -> Non
     assert len(said) == 2
     tried = run("decontaminate", file, "--against", items, "--dry-run").out.splitlines()
     assert tried[0] == "to remove: 2 of 3 training documents, with 1 of 1 test item"
+    words = BASE.split()
+    both = write_rows(
+        tmp_path / "both.jsonl", [{"question": " ".join(words[:40])}, {"question": " ".join(words[1:])}]
+    )
+    twice = run("decontaminate", file, "--against", both, "--dry-run").out.splitlines()
+    assert twice[0] == "to remove: 2 of 3 training documents, with 2 of 2 test items"
     said = run("passages", file, "-o", tmp_path / "cut", "--cut", "--quiet").out.splitlines()
     assert [line.partition(":")[0] for line in said] == ["cut", said[1].partition(":")[0], "written"]
     assert said[1].startswith("1 repeated passage")

@@ -135,6 +135,17 @@ def test_figures_for_prometheus_replace_those_of_an_earlier_run(tmp_path: Path) 
     assert all(line.startswith(("# ", "neardup_")) for line in text.splitlines())
 
 
+def test_figures_sum_the_seconds_of_a_stage_that_runs_twice(tmp_path: Path) -> None:
+    file = tmp_path / "neardup.prom"
+    log, _, clock = made(None, metrics=file)
+    log.start()
+    for seconds in (2.0, 3.0):
+        with log.stage("read", None, "rows"):
+            clock.now += seconds
+    log.end(0)
+    assert file.read_text().count('stage="read"} 5.0\n') == 1
+
+
 @pytest.mark.parametrize(
     ("strict", "statuses"), [(None, [0, 1, 2, 3]), (True, [0, 2, 2, 3]), (False, [0, 0, 2, 3])]
 )
