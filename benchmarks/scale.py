@@ -54,23 +54,23 @@ def mixed(values: np.ndarray) -> np.ndarray:
     return z ^ (z >> np.uint64(31))
 
 
-def vocabulary() -> pa.Array:
+def vocabulary(seed: int = 5) -> pa.Array:
     """32,768 words of 3 to 8 letters."""
-    drawn = np.random.default_rng(5)
+    drawn = np.random.default_rng(seed)
     letters = np.array(list("aaabcdeeefghiiiklmnnooprsstttuuvwyz"))
     lengths = drawn.integers(3, 9, 1 << 15)
     return pa.array(["".join(drawn.choice(letters, size)) for size in lengths])
 
 
-def texts(first: int, until: int, words: pa.Array) -> pa.Array:
-    """The documents ``first`` … ``until`` − 1."""
+def texts(first: int, until: int, words: pa.Array, least: int = LEAST, spread: int = SPREAD) -> pa.Array:
+    """The documents ``first`` … ``until`` − 1, of ``least`` words and up to ``spread`` − 1 more; at most 1,024."""
     number = np.arange(first, until, dtype=np.uint64)
     chance = mixed(number)
     derived = (chance >> np.uint64(32)).astype(np.float64) / 2**32 < COPIES
     derived &= number > 0
     origin = np.where(derived, mixed(chance) % np.maximum(number, np.uint64(1)), number)
     edits = np.array(EDITED)[(chance % np.uint64(len(EDITED))).astype(np.int64)]
-    sizes = (LEAST + mixed(origin + np.uint64(1 << 40)) % np.uint64(SPREAD)).astype(np.int64)
+    sizes = (least + mixed(origin + np.uint64(1 << 40)) % np.uint64(spread)).astype(np.int64)
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     place = (np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)).astype(np.uint64)
     word = mixed((np.repeat(origin, sizes) << np.uint64(10)) | place)
