@@ -17,7 +17,7 @@ from neardup.io.readers import choose_columns, choose_reference, open_documents
 from support import shared_data
 from support.grouped import expected_groups, groups_of, rank_of
 from support.made_texts import Writer
-from support.messages import has_parts
+from support.messages import each_has_parts, has_parts
 from support.small_limits import small_hubs
 
 CERTAIN = 0.999999
@@ -181,13 +181,8 @@ def test_a_run_that_finds_pairs_and_removes_nothing_says_why() -> None:
     assert nd.find(train, against=texts, measure="overlap").run.counts.removed == 3
     assert warned(nd.find(train, against=texts, measure="overlap")) == []
     first = nd.find([*texts, *train], measure="containment", keep="first")
-    assert warned(first) == [
-        "3 pairs found, nothing removed: a document goes if it is contained in one that keep first prefers, and "
-        "the preferred ones are contained in the others. keep longest prefers these"
-    ]
+    assert each_has_parts(warned(first), ("3 pairs", "nothing removed", "keep first", "keep longest"))
     longer = [f"{text} and a little more" for text in texts]
-    assert warned(nd.find(longer, against=texts, threshold=0.7, only_contained=1.0)) == [
-        "3 pairs found, nothing removed: the documents that stay hold less than 1 of the shingles of the others "
-        "(only_contained)"
-    ]
+    warnings = warned(nd.find(longer, against=texts, threshold=0.7, only_contained=1.0))
+    assert each_has_parts(warnings, ("3 pairs", "nothing removed", "less than 1", "(only_contained)"))
     assert nd.find(["none of them"], against=[*texts, *longer], threshold=0.7).run.warnings == []

@@ -17,7 +17,7 @@ from neardup.settings.measures import MEASURES
 from support import reference_decisions
 from support.grouped import groups_of
 from support.made_texts import Writer, edited
-from support.messages import has_parts
+from support.messages import each_has_parts, has_parts
 
 OF_THE_MOMENT = ("seconds", "peak_memory_bytes", "decisions")
 
@@ -183,7 +183,7 @@ def test_keep_both_on_exact_copies_keeps_both(tmp_path: Path) -> None:
     found = nd.find(data, decisions=out)
     assert fates(found) == {7: True, 8: True, 9: False}
     reasons = found.groups["reason"].to_pylist()
-    assert reasons[1] == "exact copy of 7; decided by Ann: keep both: 7"
+    assert has_parts(reasons[1], "exact copy of 7", "Ann", "keep both: 7")
     assert found.run.decisions.listed[0].reason.endswith("the id 9")
 
 
@@ -213,11 +213,13 @@ def test_decisions_that_do_not_apply_are_listed_with_reasons(tmp_path: Path) -> 
     changed = [text + " more" * (number == place) for number, text in enumerate(data["text"].to_pylist())]
     again = nd.find(data.set_column(1, "text", [changed]), threshold=0.5, decisions=out)
     listed = {entry.decision: entry.reason for entry in again.run.decisions.listed}
-    assert listed == {
-        "remove": f"the text of {other} has changed since it was reviewed",
-        "keep": "no document has the id unknown\\x1b[2J",
-        "duplicate": f"it contradicts another decision: not alike of {min(a, c)} and {max(a, c)} by Ann",
+    parts = {
+        "remove": (other, "changed"),
+        "keep": ("no document", "unknown\\x1b[2J"),
+        "duplicate": ("contradicts", f"not alike of {min(a, c)} and {max(a, c)} by Ann"),
     }
+    assert set(listed) == set(parts)
+    assert each_has_parts([listed[what] for what in parts], *parts.values())
     assert again.run.decisions.not_applicable == 3
     assert has_parts(again.run.warnings[-1], "3 decisions do not apply;", "first is keep of")
 
@@ -257,8 +259,5 @@ def test_a_reference_document_is_not_removed_by_a_decision(tmp_path: Path) -> No
     )
     again = nd.find(new, threshold=0.5, against=old, decisions=out)
     reasons = [entry.reason for entry in again.run.decisions.listed]
-    assert reasons == [
-        f"{head} belong to the reference set",
-        "a document of the reference set represents the group",
-    ]
+    assert each_has_parts(reasons, (head, "belong"), ("reference set represents",))
     assert fates(again) == fates(found) | {member: True}

@@ -130,9 +130,12 @@ def test_why_names_the_longest_passage() -> None:
     words = [f"w{number}" for number in range(100)]
     other = [*words[:40], "never", "again", "here", *words[40:]]
     found = nd.find([" ".join(words), " ".join(other[:80])], threshold=0.5, keep="first")
-    assert str(found.why(1)).splitlines()[-1] == (
-        "Of its text 90.7 % stays; 7 of its 76 shingles are lost, and 3 tokens. "
-        "The longest passage lost: “never again here”."
+    assert has_parts(
+        str(found.why(1)).splitlines()[-1],
+        "90.7 % stays",
+        "7 of its 76 shingles",
+        "3 tokens",
+        "“never again here”",
     )
     turned = [*words[50:], *words[:50]]
     found = nd.find([" ".join(words), " ".join(turned)], threshold=0.5, keep="first")

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from neardup.errors import NeardupError
+
 
 def has_parts(message: str, *parts: str) -> bool:
     """Whether a message has all parts, in this order, with any words between them.
@@ -18,3 +24,21 @@ def has_parts(message: str, *parts: str) -> bool:
             return False
         place += len(part)
     return True
+
+
+def each_has_parts(messages: Iterable[str], *parts: tuple[str, ...]) -> bool:
+    """Whether there are as many messages as tuples, and each message has the parts of its tuple."""
+    given = list(messages)
+    return len(given) == len(parts) and all(
+        has_parts(message, *each) for message, each in zip(given, parts, strict=True)
+    )
+
+
+def assert_refused(*cases: tuple[type[BaseException], str, Callable[[], object]]) -> None:
+    """Each call raises its error with the words (a pattern), and an error of ours has the way out, too."""
+    for kind, words, call in cases:
+        with pytest.raises(kind, match=words) as refused:
+            call()
+        if isinstance(refused.value, NeardupError):
+            assert refused.value.given, words
+            assert refused.value.allowed or refused.value.do, words

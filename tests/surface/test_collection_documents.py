@@ -95,10 +95,7 @@ def test_only_the_metadata_that_is_named(run: Run, folder: Path, path: Path) -> 
     run("collection", "add", path, folder, "--meta", "date")
     with Collection(path, readonly=True) as collection:
         assert collection.get("e.eml").metadata == {"date": "2020-01-31T16:30:00Z"}
-    assert (
-        "Allowed: One of id, text, from, to, cc, date"
-        in run("collection", "add", path, folder, "--meta", "sent").err
-    )
+    assert "of id, text, from, to, cc, date" in run("collection", "add", path, folder, "--meta", "sent").err
 
 
 def test_folders_and_single_files(run: Run, folder: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from support.command_line import BASE, Run
 from support.full_run import FULL
 from support.hostile_ids import HOSTILE
 from support.made_collections import write_documents
+from support.messages import has_parts
 
 _ALL = tuple(id for id in HOSTILE if "\x00" not in id)
 _ASKED = {"100%", "a_20", "a_20_80", "a_20_80_30"}
@@ -53,7 +54,7 @@ def test_every_hostile_id_from_the_first_command_to_the_last(run: Run, path: Pat
         assert all(map(is_safe, (found.out, why.out, explained.out, removed.out, gone.err)))
         if k + 1 == len(TYPED) // 2:
             assert run("collection", "check", path).status == 0
-    assert run("collection", "check", path).out == "0 documents checked, no fault found\n"
+    assert has_parts(run("collection", "check", path).out, "0 documents", "no fault")
 
 
 def test_as_json_ids_are_as_they_are(run: Run, path: Path) -> None:
@@ -109,7 +110,4 @@ def test_a_text_shorter_than_a_shingle_says_what_it_means(run: Run, path: Path) 
     assert "fewer than 5 words" in explained
     assert "as a phrase" in explained
     none = run("collection", "search", path, 'TEXT:"three little"')
-    assert (none.status, none.out.splitlines()) == (
-        0,
-        ["0 documents found (complete); put EXPLAIN before the query to see its meaning"],
-    )
+    assert (none.status, has_parts(none.out, "0 documents found", "complete", "EXPLAIN")) == (0, True)

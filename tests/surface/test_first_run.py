@@ -66,7 +66,7 @@ def test_a_command_without_compiled_kernels_reports_it_in_three_parts(tmp_path: 
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     given, allowed, do = done.stderr.splitlines()[-3:]
-    assert given == f"error: There are no compiled kernels in {tmp_path}"
+    assert has_parts(given, "error: ", "no compiled kernels", str(tmp_path))
     assert allowed.strip().startswith("Allowed: ")
     assert has_parts(do, "Try: ", "--force-reinstall")
 

@@ -57,9 +57,9 @@ def test_group_by_common_text(run: Run, source: Path, tmp_path: Path) -> None:
 
 def test_dedup_shows_the_integers_of_the_measure(run: Run, source: Path) -> None:
     result = run("dedup", source, "--dry-run", "--measure", "chunk-union")
-    assert "to remove  typo   near copy of short: chunk-union 0.894 (shared 17 of 18 + 18 tokens)" in result.out
+    assert has_parts(result.out, "typo   near copy of short:", "chunk-union 0.894 (shared 17 of 18 + 18 tokens)")
     result = run("dedup", source, "--dry-run", "--measure", "vocabulary")
-    assert "near copy of twice: vocabulary 1.000 (shared 18 of 18 + 18 different words)" in result.out
+    assert has_parts(result.out, "near copy of twice:", "vocabulary 1.000 (shared 18 of 18 + 18 different words)")
 
 
 def test_group_by_text_in_order(run: Run, source: Path, tmp_path: Path) -> None:
@@ -78,10 +78,10 @@ def test_group_by_text_in_order(run: Run, source: Path, tmp_path: Path) -> None:
     assert stricter.status == 0
     assert pq.read_table(tmp_path / "stricter" / "pairs.parquet").num_rows == 0
     shown = run("dedup", source, "--dry-run", "--measure", "lcs", "--threshold", ".6")
-    assert "near copy of twice: lcs 0.666 (shared 18 of 18 + 36 tokens in the same order)" in shown.out
-    assert "near copy of twice: lcs 0.629 (shared 17 of 18 + 36 tokens in the same order)" in shown.out
+    assert has_parts(shown.out, "near copy of twice:", "lcs 0.666 (shared 18 of 18 + 36 tokens", "same order")
+    assert has_parts(shown.out, "near copy of twice:", "lcs 0.629 (shared 17 of 18 + 36 tokens", "same order")
     why = str(nd.load(out).why("typo"))
-    assert has_parts(why, "have 17 tokens in the same order", "94.4 % of the 18 in typo")
+    assert has_parts(why, "have 17 tokens", "same order", "94.4 % of the 18 in typo")
 
 
 def test_what_does_not_go_together_is_an_error(run: Run, source: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_review_says_that_there_is_no_difference_in_the_texts_alone(run: Run, 
 def test_a_page_with_the_image_of_a_reference_page_is_its_copy_and_one_with_another_is_not(tmp_path: Path) -> None:
     old = made_in(tmp_path / "old", {"o.html": PAGES["a.html"]})
     found = nd.find(made_in(tmp_path / "new", PAGES), against=old)
-    assert reasons(found)["b.html"] == "exact copy of o.html in the reference set: identical"
+    assert has_parts(reasons(found)["b.html"], "exact copy of o.html", "reference set", "identical")
     assert reasons(found)["c.html"].endswith(OTHER_IMAGES)
 
 
@@ -130,9 +130,7 @@ def test_a_comparison_names_the_parts_that_it_does_not_compare(run: Run, tmp_pat
     folder, html = made_in(tmp_path / "in", PAGES), tmp_path / "page.html"
     a, c = folder / "a.html", folder / "c.html"
     said = run("compare", a, c)
-    assert has_parts(
-        said.out, "none in the texts", "texts were compared", "different: images", "texts of A and B are the"
-    )
+    assert has_parts(said.out, "none in the texts", "texts were compared", "different: images", "A and B are the")
     assert json.loads(run("compare", a, c, "--json").out)["not_compared"] == ["images"]
     assert "images" not in run("compare", a, folder / "b.html").out
     assert run("compare", a, c, "--html", html).status == 0

@@ -86,7 +86,7 @@ def test_a_zip_file_represents_no_leases_and_what_is_no_text_is_kept(run: Run, t
     # what is no text is no mistake, a document that could not be read is one
     assert said.status == 1
     assert "not judged    6 files: 2 images, 1 zip, 1 unreadable, 1 mailbox, 1 spreadsheet (kept)\n" in said.out
-    assert "kept          3, and 6 files that could not be judged\n" in said.out
+    assert has_parts(said.out, "kept          3", "6 files")
     kept = tmp_path / "out" / "kept"
     assert names(kept) == files.keys() - {"lease2.txt"}
     assert all((kept / name).read_bytes() == files[name] for name in names(kept))

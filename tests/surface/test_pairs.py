@@ -60,7 +60,7 @@ def test_the_text_of_a_document_in_no_pair_is_not_stored(run: Run, result: Path)
     assert has_parts(said.err, "text of d", "not stored")
     shown = run("show", result, "d")
     assert (shown.status, shown.out.split()[:2]) == (0, ["document", "d"])
-    assert "The text of d is not stored" in shown.out
+    assert has_parts(shown.out, "text of d", "not stored")
 
 
 def test_json_has_the_places_and_the_fates(run: Run, result: Path, mails: Path) -> None:
@@ -222,7 +222,7 @@ def test_text_with_control_characters_is_shown_escaped(run: Run, tmp_path: Path)
 def test_a_result_of_documents_in_memory_reads_them_while_they_are_there(tmp_path: Path) -> None:
     found = nd.find([BASE, NEAR, OTHER], threshold=0.6)
     assert found.compare(0, 1).measures["resemblance"] == RESEMBLANCE
-    assert (found.look(2).text, found.look(2).where) == (OTHER, "row 2 of the input in memory")
+    assert (found.look(2).text, has_parts(found.look(2).where, "row 2", "memory")) == (OTHER, True)
     assert found.at(0.9).look(1).text == NEAR
     with pytest.raises(InputError, match="no document 3"):
         found.look(3)

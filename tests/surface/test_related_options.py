@@ -61,8 +61,8 @@ def test_the_documents_that_stay(run: Run, rows: Path, tmp_path: Path, options: 
 
 def test_the_summary_says_what_was_compared(run: Run, rows: Path) -> None:
     said = run("dedup", rows, "--dry-run", "--within", "split", "--across", "site").out
-    assert 'within 3 values of the column "split"; 1 document' in said
-    assert 'across 4 values of the column "site"; 1 document' in said
+    assert has_parts(said, "within 3 values", '"split"; 1 document')
+    assert has_parts(said, "across 4 values", '"site"; 1 document')
 
 
 def test_a_listed_value_that_no_document_has_is_noted(run: Run, rows: Path) -> None:
@@ -76,7 +76,7 @@ def test_the_reasons_say_why_whole_families_go_and_copies_stay(run: Run, rows: P
     assert has_parts(reasons["c"], "represents 3 other", "keep is none")
     options = ("--across", "split", "--keep", "first")
     assert run("dedup", rows, "-o", tmp_path / "across", *options).status == 0
-    assert has_parts(str(nd.load(tmp_path / "across").why("b")), "b is kept: exact copy of a", "kept: across")
+    assert has_parts(str(nd.load(tmp_path / "across").why("b")), "b is kept", "copy of a", "kept: across")
 
 
 @pytest.mark.parametrize(

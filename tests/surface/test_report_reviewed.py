@@ -96,7 +96,7 @@ def test_the_decisions_are_listed_with_their_authors_and_the_tags(run: Run, revi
     assert "This page follows 2 decisions of people: 1 by Ann, 1 by Bob <b>." in said
     assert has_parts(said, f"{reviewed} up to action 4;", "not included")
     assert re.search(r"plan keep Bob <b> 20\d\d-\d\d-\d\d \d\d:\d\d UTC fox keep both with fox-12 Ann", said)
-    assert has_parts(said, "fox not alike with nobody Cleo", "no document", "nobody")
+    assert has_parts(said, "fox not alike", "nobody Cleo", "no document", "nobody")
     assert "Tags: hot 2, <i>secret 1." in said
     assert "fox hot plan <i>secret, hot" in said
     assert "decided by Ann" in run("show", reviewed, "fox-12").out

@@ -12,7 +12,7 @@ from neardup.cli.app import app
 from neardup.collection import Collection
 from support.command_line import BASE, NEAR, OTHER, ROWS, Run, write_rows
 from support.made_collections import write_documents
-from support.messages import has_parts
+from support.messages import each_has_parts, has_parts
 
 Search = Callable[..., tuple[int, str, str]]
 
@@ -36,12 +36,12 @@ def test_hits(search: Search) -> None:
     assert (status, err) == (0, "")
     head, *lines = out.splitlines()
     assert re.fullmatch(r"2 documents found \(recall 0\.\d{4} or more\)", head)
-    assert lines[:3] == [
-        "c\\x1b[2J",
-        "  1.000 of the query in the hit (96 of 96 shingles), 1.000 of the hit in the query (of 96), "
-        "resemblance 1.000",
-        f"  100 words in a row: {BASE.upper()[:240]} …",
-    ]
+    assert each_has_parts(
+        lines[:3],
+        ("c\\x1b[2J",),
+        ("1.000 of the query", "96 of 96 shingles", "1.000 of the hit", "of 96", "resemblance 1.000"),
+        (f"  100 words in a row: {BASE.upper()[:240]} …",),
+    )
     assert lines[3] == "b"
 
 
@@ -60,13 +60,9 @@ def test_pages(search: Search) -> None:
     second = search("FINGERPRINT:a_1", "--limit", "1", "--after", token)[1]
     assert "\nb\n" in second
     assert "more:" not in second
-    assert search("FINGERPRINT:a", "--after", "x") == (
-        2,
-        "",
-        "error: This page token is damaged\n"
-        "       Allowed: The token that a page of the same search names as its next one\n"
-        "       Try: Begin with the first page\n",
-    )
+    status, out, err = search("FINGERPRINT:a", "--after", "x")
+    assert (status, out) == (2, "")
+    assert has_parts(err, "error: ", "page token", "Allowed: ", "next", "Try: ", "first page")
 
 
 def test_json(search: Search) -> None:
@@ -90,19 +86,14 @@ def test_explain(search: Search) -> None:
 def test_why_not(search: Search) -> None:
     status, out, _ = search("FINGERPRINT:a_20", "--why-not", "d")
     assert status == 0
-    assert out == (
-        '"d" is not among the hits.\n'
-        '  FINGERPRINT:a_20: it shares 0 of the 96 of document "a", 0.0 %, and 20 % is asked for.\n'
-    )
+    assert has_parts(out, '"d" is not among', "FINGERPRINT:a_20", "0 of the 96", 'document "a", 0.0 %', "20 %")
     assert json.loads(search("FINGERPRINT:a_20", "--why-not", "x", "--json")[1])["reason"] == "unknown id"
     assert search("FINGERPRINT:a_20", "--why-not", "d", "--explain")[0] == 2
 
 
 def test_nothing_found(search: Search) -> None:
-    assert search("harbour")[:2] == (
-        0,
-        "0 documents found (complete); put EXPLAIN before the query to see its meaning\n",
-    )
+    status, out, _ = search("harbour")
+    assert (status, has_parts(out, "0 documents found", "EXPLAIN")) == (0, True)
 
 
 def test_a_file(search: Search, tmp_path: Path) -> None:
@@ -117,14 +108,9 @@ def test_a_file(search: Search, tmp_path: Path) -> None:
 
 
 def test_a_mistake_is_shown_with_its_place(search: Search) -> None:
-    assert search("a AND (b") == (
-        2,
-        "",
-        "error: This bracket is not closed (character 7):\n"
-        "         a AND (b\n"
-        "               ^\n"
-        "       Try: Write the closing bracket, or quote it if it is text\n",
-    )
+    status, out, err = search("a AND (b")
+    assert (status, out) == (2, "")
+    assert has_parts(err, "bracket", "(character 7):\n         a AND (b\n               ^\n", "Try: ")
 
 
 def test_a_collection_that_is_missing_is_a_shard_that_does_not_answer(run: Run, tmp_path: Path) -> None:

@@ -86,11 +86,13 @@ def test_native_code_that_crashes_leaves_no_partial_output(
     )
     done = limited(3000, program=program)
     assert done.returncode == 2
-    assert done.stderr == (
-        f"\nerror: {said}\n"
-        "       This process may take 3.0 GB of address space (ulimit -v); "
-        "loading neardup alone takes about 400.0 MB of address space\n"
-        "       Try: Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads\n"
+    assert has_parts(
+        done.stderr,
+        f"error: {said}\n",
+        "3.0 GB of address space (ulimit -v)",
+        "about 400.0 MB",
+        "Try: Allow it more",
+        "--threads\n",
     )
     assert list(tmp_path.iterdir()) == [mails]
 

@@ -268,9 +268,7 @@ def test_group_keeps_all_of_a_result_of_group(run: Run, mails: Path, tmp_path: P
 def test_group_from_can_be_tried_and_printed(run: Run, result: Path, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     said = run("regroup", result, "--threshold", "0.98", "--dry-run")
-    assert said.out.startswith(
-        "to keep    c  represents 1 other document\nto remove  a  exact copy of c: same words; case: "
-    )
+    assert has_parts(said.out, "to keep    c", "1 other", "\nto remove  a", "copy of c: same words; case: ")
     assert said.out.endswith("written       nothing (dry run)\n")
     printed = json.loads(run("regroup", result, "--threshold", "0.98", "--dry-run", "--json").out)
     assert printed["counts"]["groups"] == 1

@@ -70,19 +70,20 @@ A new line.
 Dr. Miller pays 1300 to the office. Bye!
 """
 AGREED = "It was decided to buy three boats for the harbour. All agreed."
+KEYS = "<The keys of the blue shed are with Anna from now on>."
 
 
 def test_rows_of_a_memo() -> None:
     assert shown(aligned(OLD, NEW)) == [
         ("equal", "Budget memo", "Budget memo"),
-        ("moved_b", "", "<The keys of the blue shed are with Anna from now on>."),
+        ("moved_b", "", KEYS),
         (
             "changed",
             "The committee met on [Friday] at the town hall.",
             "The committee met on [Thursday] at the town hall.",
         ),
         ("equal", AGREED, AGREED),
-        ("moved_a", "<The keys of the blue shed are with Anna from now on>.", ""),
+        ("moved_a", KEYS, ""),
         ("only_b", "", "[A new line]."),
         ("changed", "Dr. Miller pays [1200] to the office.", "Dr. Miller pays [1300] to the office."),
         ("equal", "Bye!", "Bye!"),

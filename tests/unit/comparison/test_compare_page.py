@@ -15,7 +15,7 @@ import neardup as nd
 from neardup.comparison.result import DESCRIPTIONS
 from neardup.comparison.show.words import MAIN_MEASURES
 from neardup.display import visible
-from support.messages import has_parts
+from support.messages import each_has_parts, has_parts
 from support.paths import GOLDEN
 from support.strategies import any_text, edited_pair
 
@@ -162,14 +162,15 @@ def test_every_difference_is_in_the_list_and_on_the_way() -> None:
 def test_what_the_list_says() -> None:
     page = nd.compare(*MEMO).html()
     listed = re.findall(r"<li>(.*?)</li>", page)
-    assert [re.sub("<[^>]*>", "", item) for item in listed] == [
-        "case Budget memo → BUDGET MEMO",
-        "only in A The committee met on Friday … three new boats. All agreed (match 1, in B further down)",
-        "only in B The committee met on Thursday … four new boats. All agreed (match 1, in A further up)",
-        "only in B New paint has been ordered",
-        "changed 1200 → 1300",
-        f"only in A {LAMP}",
-    ]
+    assert each_has_parts(
+        [re.sub("<[^>]*>", "", item) for item in listed],
+        ("case Budget memo → BUDGET MEMO",),
+        ("only in A The committee", "Friday … three", "(match 1, in B further down)"),
+        ("only in B The committee", "Thursday … four", "(match 1, in A further up)"),
+        ("only in B New paint",),
+        ("changed 1200 → 1300",),
+        (f"only in A {LAMP}",),
+    )
 
 
 def test_measures_with_kind_and_sentence() -> None:

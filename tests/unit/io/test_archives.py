@@ -164,7 +164,7 @@ def test_names_that_lead_out_are_left_aside_and_never_written(tmp_path: Path, su
     texts, problems, aside = read(path)
     assert (texts, problems) == ({f"a{suffix}!/good.txt": "a text"}, [])
     assert len(aside) == len(NAMES) - 1
-    assert sum(why == "a name that leads out of the archive" for _, why in aside) == 6
+    assert sum("leads out of" in why for _, why in aside) == 6
     keep(path.parent, tmp_path / "out", set(texts))
     assert not list(tmp_path.rglob("evil*"))
 
@@ -173,7 +173,7 @@ def test_links_devices_and_replaced_members_are_left_aside(tmp_path: Path) -> No
     (tmp_path / "a.zip").write_bytes(zip_with_link("passwd.txt", "/etc/passwd"))
     texts, _, aside = read(tmp_path / "a.zip")
     assert texts == {"a.zip!/a.txt": "the only file of it"}
-    assert aside == [("a.zip!/passwd.txt", "a link or a device in an archive")]
+    assert [(name, "link" in why) for name, why in aside] == [("a.zip!/passwd.txt", True)]
     kinds = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE)
     links = [special(f"{number}.txt", kind, "/etc/passwd") for number, kind in enumerate(kinds)]
     twice = tar_of({"a.txt": b"old"})[:1024] + tar_of({"a.txt": b"new"}, links)
@@ -181,7 +181,7 @@ def test_links_devices_and_replaced_members_are_left_aside(tmp_path: Path) -> No
     texts, problems, aside = read(tmp_path / "a.tar")
     assert (texts, problems) == ({"a.tar!/a.txt": "new"}, [])
     assert len(aside) == 5
-    assert aside[0] == ("a.tar!/a.txt", "a later file of the same name is in the archive")
+    assert (aside[0][0], has_parts(aside[0][1], "later file", "same name")) == ("a.tar!/a.txt", True)
 
 
 def test_an_encrypted_member_is_a_problem_with_its_name(tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ def test_one_document_of_an_archive(tmp_path: Path) -> None:
     assert read_document(f"{path}!/x/a.html") == "a page"
     with pytest.raises(InputError, match="archive or mailbox") as caught:
         read_document(path)
-    assert caught.value.do == f"Name a document in it, such as {path}!/x/a.html"
+    assert has_parts(caught.value.do, f"{path}!/x/a.html")
     with pytest.raises(InputError, match="no member"):
         read_document(f"{path}!/b.html")
     (tmp_path / "b.zip!").mkdir()  # a folder may have such a name

@@ -6,7 +6,7 @@ import pytest
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.columns import join_ids
-from support.messages import has_parts
+from support.messages import each_has_parts, has_parts
 
 
 def documents(**columns: object) -> object:
@@ -55,9 +55,10 @@ def test_no_id() -> None:
 
 def test_guesses_are_told_and_names_are_not() -> None:
     docs = documents(id=[1], text=["a"], body=["b"])
-    assert choose_columns(docs, None, None).notes == (  # type: ignore[arg-type]
-        'text column: "text" (guessed; set it with --text)',
-        'id column: "id" (guessed; set it with --id)',
+    assert each_has_parts(
+        choose_columns(docs, None, None).notes,  # type: ignore[arg-type]
+        ('text column: "text"', "guessed", "--text"),
+        ('id column: "id"', "guessed", "--id"),
     )
     assert choose_columns(docs, "body", "id").notes == ()  # type: ignore[arg-type]
 

@@ -332,15 +332,11 @@ def test_the_page_names_every_suffix_and_limit() -> None:
     table = page.partition("| suffix")[2].partition("\n\n")[0]
     assert set(re.findall(r"`(\.\w+)`", table)) == set(SUFFIXES)
     rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", page.partition("| limit")[2], re.MULTILINE))
-    assert {name: rows.pop(name) for name in ("a row, and each field of it", "columns")} == {
+    limits = {
         "a row, and each field of it": f"{ROW_BYTES >> 20} MB",
         "columns": f"{COLUMNS:,}".replace(",", " "),
-    }
-    dictionary = rows.pop("different values of a column in a row group of Parquet (its dictionary)")
-    assert dictionary == f"{DICTIONARY_BYTES >> 20} MB"
-    unpacked = rows.pop("a page of Parquet, unpacked")
-    assert unpacked == f"{PAGE_BYTES >> 20} MB, or {PAGE_RATIO} times the stored bytes"
-    assert rows == {
+        "different values of a column in a row group of Parquet (its dictionary)": f"{DICTIONARY_BYTES >> 20} MB",
+        "a page of Parquet, unpacked": f"{PAGE_BYTES >> 20} MB, or {PAGE_RATIO} times the stored bytes",
         "size of a file": f"{content.FILE_BYTES >> 20} MB",
         "all parts of an office file or an e-book, unpacked": f"{content.UNPACKED_BYTES >> 20} MB",
         "text of a PDF or an office file": f"{content.TEXT_CHARACTERS // 10**6} million characters",
@@ -357,6 +353,7 @@ def test_the_page_names_every_suffix_and_limit() -> None:
         "a header of a tar archive": f"{containers.HEADER_BYTES >> 20} MB",
         "memory that an xz file asks for": f"{XZ_BYTES >> 30} GB",
     }
+    assert rows == limits
 
 
 def test_versions_of_the_packages() -> None:

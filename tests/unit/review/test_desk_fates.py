@@ -19,6 +19,7 @@ from neardup.review.source import Decide, Question
 from neardup.tables import OLD_LEADS
 from support.made_reviews import key
 from support.made_texts import Writer, edited
+from support.messages import has_parts
 
 OF_RUNS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -106,12 +107,12 @@ def test_the_pages_of_a_group_and_a_pair_follow_a_decision(desk: Desk) -> None:
     desk.decide(Decide("pair", "keep both", "Ann", 0, pair=(twelve, fox)))
     pair = desk.pair(twelve, fox)
     assert (pair.a.kept, pair.a.lost, pair.verdict) == (True, "", "keep both")
-    assert "by Ann: keep both: fox" in pair.a.reason
+    assert has_parts(pair.a.reason, "Ann", "keep both: fox")
     member = next(line for line in desk.group(fox).members if line.id == "fox-12")
     assert (member.kept, member.reason) == (True, pair.a.reason)
     assert not next(line for line in desk.group(fox).members if line.id == "fox-less").kept
     desk.decide(Decide("pair", "not alike", "Ann", 1, pair=(twelve, fox)))
-    assert desk.pair(twelve, fox).a.reason.startswith("it is in no group")
+    assert "no group" in desk.pair(twelve, fox).a.reason
     desk.undo("Ann")
     desk.undo("Ann")
     assert not desk.pair(twelve, fox).a.kept

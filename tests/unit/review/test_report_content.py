@@ -323,7 +323,7 @@ def test_a_report_counts_the_undecided_and_has_one_row_an_action(tmp_path: Path)
     text = " ".join(re.sub(r"<[^>]*>", " ", page).split())
     judged, pairs = done.action.changes, len(texts) - 1 + 1
     assert judged == len(texts) - 1
-    assert has_parts(text, f"{judged} of {pairs} pairs have a verdict of people", "1 pair is undecided", "1 of 12")
+    assert has_parts(text, f"{judged} of {pairs} pairs", "verdict", "1 pair is undecided", "1 of 12")
     assert "after the review" not in text
     part = page[page.index("Decisions, an action a row") :]
     assert part[: part.index("</table>")].count('<tr><th scope="row"') == 1

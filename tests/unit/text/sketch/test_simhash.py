@@ -77,8 +77,9 @@ def test_features_as_the_classic_example_has_them() -> None:
     windows = Counter(joined[at : at + 4] for at in range(len(joined) - 3))
     family = nd.SimHash(features="joined:4")
     assert dict(family.features_of(text)) == windows
-    assert family.of(text) == family.of_features(windows.items()) == family.of("how are you i am fine -- THANKS")
-    assert nd.SimHash().of(text) != nd.SimHash().of("how are you i am fine -- THANKS")
+    typed = "how are you i am fine -- THANKS"
+    assert family.of(text) == family.of_features(windows.items()) == family.of(typed)
+    assert nd.SimHash().of(text) != nd.SimHash().of(typed)
 
 
 def test_words_that_are_typed_are_the_words_of_a_text() -> None:
