@@ -267,7 +267,7 @@ class Adding:
                 more, first = transaction.tidy(words=many, first=first)
 
     def put(self, entries: Entries) -> Added:
-        """Add the documents, or none if an id is invalid."""
+        """Put in the documents, or none if an id is invalid."""
         with self._store.writing() as transaction:
             self._add(entries, self._arrivals(transaction))
         return self._outcome

@@ -48,7 +48,7 @@ class Writing:
         return self._next
 
     def put(self, entries: Entries, numbers: Int64s) -> Int64s:
-        """Store documents and return their numbers.
+        """Put documents into the store and return their numbers.
 
         A 0 in ``numbers`` requests a new number; any other number must be free.
         """

@@ -123,7 +123,7 @@ class _Portions:
         return int(self.edges.shape[1]) - 1
 
     def read(self, portion: int) -> UInt64s:
-        """The words of a portion."""
+        """Read the words of a portion."""
         begins, ends = self.edges[:, portion], self.edges[:, portion + 1]
         sizes = ends - begins
         words = np.empty(int(sizes.sum()), np.uint64)

@@ -77,6 +77,7 @@ def kept_candidates(journal: FinishedParts | None, room: PairRoom, make: Callabl
 
 
 def _put(journal: FinishedParts, candidates: Candidates) -> None:
+    """Put the candidates into the journal, pairs in parts."""
     parts = 0
     for table in candidates.pairs.batches(_AT_ONCE):
         journal.put(f"{_HEAD} {parts}", table.combine_chunks())

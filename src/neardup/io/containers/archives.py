@@ -119,7 +119,7 @@ class _LimitedTar:
         self.tell: Callable[[], int] = file.tell
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes. Raises ReadError for a header that is too long."""
+        """Read the next bytes. Raises ReadError for a header that is too long."""
         # a long header is read in one piece, or from Python 3.14 on in pieces
         self._header = self._header + size if size > tarfile.BLOCKSIZE else 0
         if not 0 <= size <= base.HEADER_BYTES or self._header > base.HEADER_BYTES:
@@ -218,7 +218,7 @@ class _LimitedZip:
         self.seek, self.tell, self.seekable, self.close = file.seek, file.tell, file.seekable, file.close
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes. Raises OSError for a list of too many files."""
+        """Read the next bytes. Raises OSError for a list of too many files."""
         if size > base.DIRECTORY_BYTES:
             raise _too_many_error()
         data = self._file.read(size if size >= 0 else base.DIRECTORY_BYTES)
@@ -253,7 +253,7 @@ class _Unpacked:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes; fewer than ``size`` only at the end."""
+        """Read the next bytes; fewer than ``size`` only at the end."""
         try:
             return self._file.read(size)
         except UNUSABLE as error:

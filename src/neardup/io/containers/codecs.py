@@ -137,7 +137,7 @@ class _Stream:
         self._stream, self._name = pa.CompressedInputStream(raw, codec), name
 
     def read(self, size: int) -> bytes:
-        """Return 1 to ``size`` bytes; none at the end."""
+        """Read 1 to ``size`` bytes; none at the end."""
         try:
             return bytes(self._stream.read(size))
         except OSError as error:
@@ -171,7 +171,7 @@ class _Unpacking:
         self.closed = False
 
     def read(self, size: int) -> bytes:
-        """Return 1 to ``size`` bytes; none at the end."""
+        """Read 1 to ``size`` bytes; none at the end."""
         while True:
             if self._unpacker.eof and not self._next_stream():
                 return b""

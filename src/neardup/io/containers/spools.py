@@ -99,7 +99,7 @@ class Stretch(io.RawIOBase):
         return len(found)
 
     def read(self, size: int = -1) -> bytes:
-        """Return all bytes up to ``size``, fewer only at the end."""
+        """Read all bytes up to ``size``, fewer only at the end."""
         left = max(0, self._length - self._at)
         wanted = left if size is None or size < 0 else min(size, left)
         parts, at = [], 0

@@ -353,7 +353,7 @@ class _Checked:
         return self.chunk.first_row + self.shift
 
     def read(self, columns: Sequence[str]) -> base.ReadRows:
-        """Return the columns, null where the part lacks them; no row if a column after the first is damaged."""
+        """Read the columns, null where the part lacks them; no row if a column after the first is damaged."""
         present = [name for name in columns if has_column(self.part.documents, name)]
         found = self.chunk.read(present)
         if found.table.num_rows != self.rows:

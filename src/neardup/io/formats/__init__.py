@@ -87,7 +87,7 @@ def extract(data: bytes, name: str, pages: Pages = "all") -> str:
 
 
 def read(data: bytes, name: str, pages: Pages = "all") -> Content:
-    r"""Return the text of a document as ``extract`` does, with the metadata of the file.
+    r"""Read the text of a document as ``extract`` does, with the metadata of the file.
 
     >>> read(b"From: Ann <ann@example.org>\nSubject: boats\n\nThree of them.", "a.eml").metadata
     {'from': ['ann@example.org', 'Ann'], 'subject': 'boats'}

@@ -24,6 +24,7 @@ def read_epub(data: bytes) -> contents.Content:
 
 
 def _read(package: Package) -> contents.Content:
+    """Read the pages in the order of the spine."""
     container = _Container()
     package.parse(_CONTAINER, container)
     book = _Book(posixpath.dirname(container.book))

@@ -41,7 +41,7 @@ class Extractor:
         return self.read(data, name, seconds).text
 
     def read(self, data: bytes, name: str, seconds: float = SECONDS) -> Content:
-        """Return the result of ``neardup.io.formats.read``; also raises InputError on a timeout or a crash."""
+        """Read as ``neardup.io.formats.read``, in a process; also raises InputError on a timeout or a crash."""
         process = self._process = self._process or _start()
         begin = time.monotonic()
         try:

@@ -67,6 +67,7 @@ def read_odf(data: bytes) -> contents.Content:
 
 
 def _read(package: Package) -> contents.Content:
+    """Read the body with its notes, between the headers and the footers."""
     protection = _Protection()
     if _MANIFEST in package:
         package.parse(_MANIFEST, protection)

@@ -21,6 +21,7 @@ def read_pptx(data: bytes) -> contents.Content:
 
 
 def _read(package: Package) -> contents.Content:
+    """Read the slides in their order, then the layouts below them."""
     main = package.main_part()
     order = _Order(package)
     package.parse(main, order)

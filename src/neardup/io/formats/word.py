@@ -42,6 +42,7 @@ def read_docx(data: bytes) -> contents.Content:
 
 
 def _read(package: Package) -> contents.Content:
+    """Read the headers, the body, its notes and the footers."""
     main = package.main_part()
     settings, body = _Settings(), Text()
     for name in package.related(main, "settings"):

@@ -45,6 +45,7 @@ def read_xlsx(data: bytes) -> contents.Content:
 
 
 def _read(package: Package) -> contents.Content:
+    """Read the sheets in the order of their tabs."""
     main = package.main_part()
     book = _Book(package)
     package.parse(main, book)

@@ -58,7 +58,7 @@ class Spool:
         self._blocks.append((start, start + size))
 
     def read(self, number: int) -> Any:
-        """Return a block."""
+        """Read a block."""
         block = self._blocks[number]
         if not isinstance(block, tuple):
             return block

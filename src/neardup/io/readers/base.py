@@ -301,7 +301,7 @@ class Chunk(Protocol):
         """Number within the file of the first row, good or not."""
 
     def read(self, columns: Sequence[str]) -> ReadRows:
-        """Return the requested columns, in the requested order."""
+        """Read the requested columns, in the requested order."""
 
     def read_native(self) -> NativeRows:
         """Return the good rows with all their content, as in the file."""
@@ -481,7 +481,7 @@ class FailedChunk:
         return self.problem.row or 0
 
     def read(self, columns: Sequence[str]) -> ReadRows:
-        """Return no rows and the problem."""
+        """Read no rows and the problem."""
         empty = pa.table({name: pa.array([], pa.large_string()) for name in columns})
         return ReadRows(empty, no_rows(), (self.problem,))
 

@@ -247,7 +247,7 @@ class _Chunk:
         return int(self.chunk.first_row)
 
     def read(self, columns: Sequence[str]) -> base.ReadRows:
-        """Return the requested columns; those that the input lacks are null."""
+        """Read the requested columns; those that the input lacks are null."""
         present = [name for name in columns if has_column(self.chunk.owner, name)]
         rows: base.ReadRows = self.chunk.read(present)
         return replace(rows, table=filled(rows.table, columns, self.owner.null))

@@ -202,6 +202,7 @@ class _RecordsChunk(FileChunk):
     batch: "Batch"
 
     def read(self, columns: Sequence[str]) -> base.ReadRows:
+        """Read the requested columns."""
         table = self.owner.virtual.table(self.batch.table, columns)
         if self.owner.text is not None:
             table = valid_strings(table, self.owner.text)
@@ -456,6 +457,7 @@ class _ArrowFile:
         self._failure: Exception | None = None
 
     def read(self, size: int) -> bytes:
+        """Read the next bytes; none after a failure, which is kept."""
         with self._lock:
             if self.closed or self._failure:
                 return b""

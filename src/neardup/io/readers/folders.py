@@ -202,7 +202,7 @@ def _beside(file: Source) -> Attachment:
 
 
 def _split(path: str) -> tuple[str, str]:
-    """Return a path without its suffix, and the suffix; that of a compression does not count."""
+    """Split a path into its name without its suffix, and the suffix; that of a compression does not count."""
     stem, suffix = os.path.splitext(path)
     if suffix.lower() in COMPRESSIONS:
         stem, suffix = os.path.splitext(stem)

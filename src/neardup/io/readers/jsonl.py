@@ -242,7 +242,7 @@ class LinesChunk(FileChunk):
     load: Callable[[], bytes]
 
     def read(self, columns: Sequence[str]) -> base.ReadRows:
-        """Parse the lines and return the requested fields."""
+        """Read the requested fields of the lines."""
         block = self._block()
         parsed = self.owner.parser.parse(block, tuple(dict.fromkeys(columns)))
         arrays = [parsed.column(name) for name in columns]

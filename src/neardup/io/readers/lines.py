@@ -75,7 +75,7 @@ class Stream:
         self._file.close()
 
     def read(self, size: int) -> bytes:
-        """Return the next ``size`` bytes, fewer at the end, and where marks are left out."""
+        """Read the next ``size`` bytes, fewer at the end, and where marks are left out."""
         if self.quote is None:
             return self._decoded(size)
         while part := self._decoded(size):
@@ -123,6 +123,7 @@ class Stream:
         return b"".join(parts)
 
     def _read(self, size: int) -> bytes:
+        """Read the next bytes of the file; after damage, the rest that can be unpacked."""
         if self.error is not None:
             return b""
         try:

@@ -126,7 +126,7 @@ class ObjectChunk:
     source: str = NAME
 
     def read(self, columns: Sequence[str]) -> ReadRows:
-        """Return the requested columns."""
+        """Read the requested columns."""
         virtual = self.owner.virtual
         found = self.owner.table_of(self, virtual.roots(columns))
         return ReadRows(plain(virtual.table(found, columns)), self._row_numbers())

@@ -311,7 +311,7 @@ class TableChunk(FileChunk):
         return self.table, np.arange(self.first_row, self.first_row + self.table.num_rows), ()
 
     def read(self, columns: Sequence[str]) -> base.ReadRows:
-        """Return the requested columns."""
+        """Read the requested columns."""
         table, numbers, problems = self.decode(self.owner.in_file(columns))
         rows = self.owner.rows(self.position, table, numbers, columns)
         return replace(rows, problems=(*problems, *rows.problems)) if problems else rows

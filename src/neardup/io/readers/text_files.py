@@ -210,6 +210,7 @@ class _FilesChunk:
     virtual: VirtualColumns
 
     def read(self, columns: Sequence[str]) -> base.ReadRows:
+        """Read the requested columns of the files that have a text."""
         contents, good = self._load()
         roots = self.virtual.roots(columns)
         values: dict[str, Any] = {

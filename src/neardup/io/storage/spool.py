@@ -40,7 +40,7 @@ class FetchSpool:
         self._end = self._used = self._looked = 0
 
     def put(self, data: bytes) -> int | None:
-        """Keep the bytes; return their place, None if there is no room."""
+        """Put the bytes into the file; return their place, None if there is no room."""
         with self._lock:
             if not self._has_room(len(data)):
                 return None

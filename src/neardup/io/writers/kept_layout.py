@@ -414,5 +414,6 @@ def _free(place: str, taken: set[str]) -> str:
 
 
 def _split(name: str) -> tuple[str, str]:
+    """Split a name at its first dot; one that begins with it has no suffixes."""
     stem, dot, suffixes = name.partition(".")
     return (stem, dot + suffixes) if stem else (name, "")

@@ -283,7 +283,7 @@ class Background(Generic[Item]):
         self._thread.start()
 
     def put(self, item: Item, size: int) -> None:
-        """Hand over an item; blocks while too many bytes are waiting."""
+        """Put an item into the queue; blocks while too many bytes are waiting."""
         with self._change:
             self._change.wait_for(lambda: self._error or not self._bytes or self._bytes + size <= _WAITING_BYTES)
             self._raise()

@@ -94,6 +94,7 @@ class Mirror:
             self._store()
 
     def _put(self, names: list[str], listed: dict[str, str]) -> None:
+        """Put these files; raises InputError for one that was changed there, too."""
         if not names:
             return
         remote = RemoteOutput(self._url)

@@ -121,7 +121,7 @@ class RemoteOutput:
         return f"{self._path}/{name}" if name else self._path
 
     def put(self, place: Path) -> None:
-        """Replace the output there by a file or a whole folder. Raises OutputError; the output here stays."""
+        """Put a file or a whole folder in place of the output there. Raises OutputError; the output here stays."""
         try:
             if place.is_dir():
                 self._put_folder(place)

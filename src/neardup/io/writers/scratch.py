@@ -242,7 +242,7 @@ class NumberFile:
         self._scratch.took(len(data))
 
     def read(self, first: int = 0, until: int | None = None) -> npt.NDArray[Any]:
-        """The numbers ``first`` … ``until`` − 1, in memory."""
+        """Read the numbers ``first`` … ``until`` − 1, in memory."""
         found = np.empty((self._length if until is None else until) - first, self.kind)
         if len(found):
             self.read_into(found, first)
@@ -294,7 +294,7 @@ class FinishedParts(Protocol):
         """The part of this name, None if there is none."""
 
     def put(self, name: str, table: pa.Table) -> None:
-        """Keep a finished part."""
+        """Put a finished part."""
 
 
 class RunJournal:
@@ -386,7 +386,7 @@ class RunJournal:
         return pa.ipc.open_stream(pa.py_buffer(bytes(data))).read_all()
 
     def put(self, name: str, table: pa.Table) -> None:
-        """Append a finished part. Raises OutputError if there is no room."""
+        """Put a finished part at the end. Raises OutputError if there is no room."""
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)

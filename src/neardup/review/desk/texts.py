@@ -200,6 +200,7 @@ class TextReader:
         return read(self.look(document).text, cleaner=cleaner)
 
     def _read(self, document: int) -> Looked:
+        """Read the text of a document from the input."""
         if self._texts is None:
             raise no_texts_error()
         id = self._documents.id(document)

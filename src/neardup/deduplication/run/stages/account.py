@@ -303,7 +303,7 @@ def _counts(run: Run) -> accounts.RunCounts:
 
 
 def _read(run: Run, units: Int64s, met: Met) -> dict[str, int]:
-    """Return the counts of the new input or of the reference set alone."""
+    """Read the counts of the new input or of the reference set alone."""
     return {
         "read": len(units),
         "rejected": met.rejected,
