@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -140,6 +141,7 @@ class Map:
         return self.tests(file, enclosing(before, lines)) or self.tests(file, range(1, len(before)))
 
 
+@cache
 def imported(path: Path) -> set[str]:
     """Return the modules that a file names in its imports, each with its packages."""
     names = set()

@@ -38,6 +38,8 @@ from test_layers import WINGS, WORDS  # noqa: E402
 from support.short_run import choice  # noqa: E402
 
 LIST = ROOT / "scripts" / "mutants.txt"
+KERNELS = "src/neardup/kernels/"
+KERNEL_TESTS = ROOT / "scripts" / "kernel_tests.txt"
 SOURCE = ROOT / "src" / "neardup"
 DRAWN = 20
 """Faults of each wing."""
@@ -59,10 +61,10 @@ SURFACE = {
     "cli": ("cli", "messages", "options", "progress"),
 }
 """Words in the names of the files of tests/surface that start the program, for what they cannot import."""
-QUICK, REST, OTHERS = 15.0, 40.0, 60.0
+QUICK, REST, OTHERS = (float(text) for text in os.environ.get("MUTANTS_SECONDS", "15,40,60").split(","))
 """Seconds of processor time of the tests of one fault: quick ones of the short run, its rest, and all others."""
-LIMIT = 300
-"""Seconds of one process, of work or of waiting, after which a fault counts as seen: it loops, or waits."""
+LIMIT, WAITED = 120, 400
+"""Seconds of work and of waiting of one process, after which a fault counts as seen: it loops, or waits."""
 
 
 class Mutant(NamedTuple):
@@ -220,6 +222,11 @@ class Tests(NamedTuple):
     others: list[str]
 
 
+def is_compiled(file: str) -> bool:
+    """Whether the functions of a file are compiled."""
+    return file.startswith(KERNELS) and not file.endswith(("/calls.py", "/compiler.py", "/native.py"))
+
+
 def tests_of(file: str, line: int, tests: Map | None) -> Tests:
     """Return the tests that may see a fault."""
     chosen = choice()
@@ -228,6 +235,10 @@ def tests_of(file: str, line: int, tests: Map | None) -> Tests:
     of_wing = sorted(name for name in surface if any(word in name for word in SURFACE.get(wing_of(file), ())))
     by_import += [name for name in of_wing if name not in by_import]
     covering = tests.covering_lines(file, {line}) if tests is not None else None
+    if is_compiled(file):  # no map has its lines
+        first = [name for name in by_import if name in chosen]
+        rest = [name for name in KERNEL_TESTS.read_text(encoding="utf-8").split() if "/unit/" in name]
+        return Tests(first, rest, [name for name in by_import if name not in chosen])
     if tests is None or not covering:
         by_import = by_import or sorted(importers({module_of(file).rpartition(".")[0]}))[:20]
         return Tests([name for name in by_import if name in chosen], [], [n for n in by_import if n not in chosen])
@@ -270,12 +281,12 @@ def run(folder: Path, names: list[str], short: bool, seconds: float) -> str:
     if not names:
         return ""
     answer = folder / "failed.txt"
-    answer.write_text("a process that died", encoding="utf-8")
+    answer.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
         try:
             resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
-            signal.alarm(LIMIT)
+            signal.alarm(WAITED)
             with (folder / "output.txt").open("w", encoding="utf-8") as output:
                 os.dup2(output.fileno(), 1)
                 os.dup2(output.fileno(), 2)
@@ -294,8 +305,15 @@ def run(folder: Path, names: list[str], short: bool, seconds: float) -> str:
             answer.write_text(budget.failed, encoding="utf-8")
         finally:
             os._exit(0)
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
+    if not answer.exists():
+        return f"a process that ended with {signal.Signals(os.WTERMSIG(status)).name if status else 'nothing'}"
     return answer.read_text(encoding="utf-8")
+
+
+def build(folder: Path) -> None:
+    """Compile the kernels that have changed: a test would do it in its own time. A fault may not compile."""
+    subprocess.run([sys.executable, "-m", "kernelbuild"], cwd=folder, capture_output=True, check=False)
 
 
 FINE: dict[str, bool] = {}
@@ -313,6 +331,8 @@ def first_failing(folder: Path, mutant: Mutant, names: list[str], short: bool, s
     names = [name for name in names if FINE.get(name, True)]
     while True:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if is_compiled(file):
+            build(folder)
         try:
             failed = run(folder, names, short, seconds)
         finally:

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import neardup as nd
@@ -21,6 +22,7 @@ from neardup.deduplication.run.texts import StoredTexts
 from neardup.errors import InputError, QueryError
 from neardup.review.desk import texts, views
 from neardup.review.desk.desk import Desk
+from neardup.review.desk.index import ResultDocuments
 from neardup.review.desk.subjects import ResultSubject
 from neardup.review.desk.texts import BROUGHT_BYTES, TextReader
 from neardup.review.source import Decide, Question
@@ -278,6 +280,18 @@ def test_the_page_on_filters_lists_every_field(desk: Desk) -> None:
     page = (Path(__file__).parents[3] / "docs" / "reference" / "review-filters.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert listed == {*desk.about().fields, "source"} - {"day"}  # a column of the documents
+
+
+def test_ids_are_those_of_new_documents_and_then_of_the_reference_set() -> None:
+    def numbers(*reference: bool) -> list[int]:
+        rows = list(range(len(reference)))
+        columns = dict.fromkeys(("row", "first", "identical", "bytes"), rows)
+        documents = ResultDocuments(pa.table({**columns, "reference": reference, "id": ["a", "b", "a"]}))
+        return documents.numbers(pa.chunked_array([["a", "b", "c"]])).tolist()
+
+    assert numbers(True, False, False) == [2, 1, -1]
+    assert numbers(False, True, True) == [0, 1, -1]
+    assert numbers(True, True, True)[1:] == [1, -1]
 
 
 def test_a_representative_of_the_reference_set_may_have_the_id_of_a_new_document(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ CHAIN = {f"c{n}": " ".join(WORDS[4 * n : 4 * n + 40]) for n in range(6)}
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_result(tmp_path_factory.mktemp("queues"), {**TEXTS, **CHAIN}, threshold=0.6, length=2)
+    return make_result(tmp_path_factory.mktemp("queues"), {**CHAIN, **TEXTS}, threshold=0.6, length=2)
 
 
 def whole(desk: Desk, queue: Queue, limit: int = 50) -> list[PairLine]:
@@ -263,7 +263,7 @@ def test_a_sample_of_a_kind_shows_the_pairs_that_a_decision_concerns(desk: Desk)
 
 
 def test_kinds_that_are_not_stored_are_computed(desk: Desk, tmp_path: Path) -> None:
-    other = Desk.open(make_result(tmp_path, {**TEXTS, **CHAIN}, threshold=0.6, length=2, kinds=False))
+    other = Desk.open(make_result(tmp_path, {**CHAIN, **TEXTS}, threshold=0.6, length=2, kinds=False))
     assert other._subject.found.pairs.schema.get_field_index("kind") < 0
     for filter in ("kind:numbers", "kind:contained", "NOT kind:wording"):
         other._kinds.read_ahead()

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from neardup.review.live.app import Served
+from neardup.review.live.app import Served, serve_review
 from neardup.service.web import monitoring, server
 from neardup.service.web.limits import Limits
 from neardup.service.web.middleware import Tokens
 from support.live_pages import OWN, Pages, live
 from support.made_review import MadeReview
 from support.messages import has_parts
+from support.until_signal import asked
 
 READ, WRITE = "r0123456789abcdef", "w0123456789abcdef"
 TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the dark and quiet wood"
@@ -259,3 +260,13 @@ def test_the_log_has_no_text_no_filter_and_no_id(pages: Pages, caplog: pytest.Lo
     assert '"route": "/pairs/{a:int}/{b:int}"' in logged
     for word in ("quick", "brown", "secret", "two", "filter"):
         assert word not in logged
+
+
+def test_a_review_is_served_until_a_signal(source: MadeReview) -> None:
+    warm = threading.Event()
+    source.warmed = warm.set  # type: ignore[attr-defined]
+    served, listening = Served(by="Ann"), server.listen("127.0.0.1", 0)
+    with asked(listening, ("GET", "/"), ("GET", "/groups/0")) as answers:
+        assert serve_review(source, served, listening)  # type: ignore[arg-type]
+    assert [status for status, _ in answers] == [200, 200]
+    assert (listening.fileno(), warm.wait(10)) == (-1, True)

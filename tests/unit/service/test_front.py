@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 httpx = pytest.importorskip("httpx", reason="the extra client is not installed")
 
-from neardup import Client, OutputError, SettingError  # noqa: E402
+from neardup import Client, NetworkError, OutputError, SettingError  # noqa: E402
 from neardup.collection import Collection  # noqa: E402
 from neardup.collection.groups.methods import GroupsAndDecisions  # noqa: E402
 from neardup.collection.shard import OfferedDocuments, OpenShard  # noqa: E402
@@ -20,11 +21,14 @@ from neardup.collection.shards import Collections, shard_of  # noqa: E402
 from neardup.collection.store import store_at  # noqa: E402
 from neardup.service.app import make_app  # noqa: E402
 from neardup.service.front import Front  # noqa: E402
+from neardup.service.server import serve_front  # noqa: E402
 from neardup.service.shard_client import RemoteShard  # noqa: E402
 from neardup.service.web.limits import Limits, RefusedError  # noqa: E402
 from neardup.service.web.middleware import Tokens  # noqa: E402
+from neardup.service.web.server import address_of, listen  # noqa: E402
 from support.made_service import Answer, Service, by_path, serving  # noqa: E402
 from support.service_transport import ServiceTransport  # noqa: E402
+from support.until_signal import asked  # noqa: E402
 
 OFFICE = "The harbour office is closed on Friday, because the pier is being {}."
 DOCUMENTS = [
@@ -40,9 +44,13 @@ class Net:
     def __init__(self) -> None:
         self.fault: Exception | None = None
         self.requests = 0
+        self.meanwhile: Callable[[], None] | None = None
 
     def __call__(self, request: Any) -> Any:
         self.requests += 1
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile:
+            meanwhile()
         if self.fault:
             raise self.fault
         return None
@@ -198,10 +206,18 @@ def test_a_shard_that_does_not_answer(front: Service, net: Net) -> None:
     assert front("PUT", by_path(here[0]), {"text": "a"}).status == 200
     assert front("GET", by_path(here[0])).status == 200
     assert b'neardup_shard_failures_total{shard="1"}' in front("GET", "/metrics").content
-    net.fault = None
+    net.fault, requests = None, net.requests
     remote = front.executor.collection.parts[0]  # type: ignore[attr-defined]
     remote._client._sender._silent_until = 0.0
+
+    def others_do_not_wait() -> None:
+        with pytest.raises(NetworkError):
+            remote.require_ready()
+        assert net.requests == requests + 1
+
+    net.meanwhile = others_do_not_wait
     assert front("GET", "/v1/search?q=harbour").json["found"] == len(DOCUMENTS) - 1
+    assert net.meanwhile is None
 
 
 def test_a_front_is_ready_when_its_shards_are(front: Service, net: Net) -> None:
@@ -265,3 +281,17 @@ def test_shards_of_other_settings_are_refused(front: Service, tmp_path: Path) ->
         answer = front("GET", "/v1/search?q=harbour&partial=true")
         assert (answer.status, answer.error["code"]) == (400, "setting")
         assert "scale 8, not 4" in answer.error["given"]
+
+
+def test_shards_are_served_until_a_signal(tmp_path: Path, one: Service) -> None:
+    places = [tmp_path / f"{number}.neardup" for number in range(2)]
+    for place in places:
+        store_at(place, one.executor.collection.settings).close()
+    shards = Collections([OpenShard(Collection(place), 1000) for place in places])
+    listening, addresses, limits = listen("127.0.0.1", 0), list[str](), Limits.of(seconds=5)
+    address = address_of(listening)
+    with asked(listening, ("GET", "/v1/stats"), ("DELETE", "/v1/documents/a")) as answers:
+        assert serve_front(shards, Tokens(), limits, listening, addresses.append, readonly=True)
+    assert (addresses, listening.fileno()) == ([address], -1)
+    assert [status for status, _ in answers] == [200, 403]
+    assert json.loads(answers[0][1])["shards"] == 2

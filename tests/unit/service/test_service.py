@@ -420,6 +420,7 @@ def test_metrics_have_templates_and_no_ids(filled: Service) -> None:
     text = filled("GET", "/metrics").content.decode()
     assert 'neardup_requests_total{method="GET",route="/v1/documents/{id}",status="404"}' in text
     assert "neardup_documents 4.0" in text
+    assert "neardup_workers 1.0" in text
     assert "neardup_write_batch_requests_count" in text
     assert 'neardup_queue_requests{queue="write"} 0.0' in text
     assert "secret-id" not in text

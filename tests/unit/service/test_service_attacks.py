@@ -47,6 +47,14 @@ def test_a_percent_sign_that_begins_no_byte_is_no_id(service: Service, id: str) 
     assert service("DELETE", "/v1/documents/%25zz").status == 200
 
 
+@pytest.mark.parametrize("scope", [{}, {"raw_path": None}])
+def test_a_server_that_keeps_no_raw_path_has_its_query_string_checked(scope: dict[str, Any]) -> None:
+    middleware.require_unicode({**scope, "query_string": b"id=%25zz"})
+    with pytest.raises(limits.RefusedError) as refused:
+        middleware.require_unicode({**scope, "query_string": b"id=%zz"})
+    assert (refused.value.status, refused.value.code) == (400, "encoding")
+
+
 @pytest.mark.parametrize(
     ("method", "target", "most"),
     [

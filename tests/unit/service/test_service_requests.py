@@ -143,6 +143,7 @@ def test_the_place_of_a_mistake_is_that_in_the_body(change: dict[str, Any], wher
         parsed(json.dumps({"documents": documents}).encode(), NewDocuments)
     [(place, fault)] = refused.value.fields
     assert place == where
+    assert fault[0].isalpha()  # a sentence, and not the parts of an exception
     assert word in fault
 
 

@@ -10,7 +10,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -23,14 +22,11 @@ from neardup.service import workers
 from neardup.service.web.limits import Limits
 from neardup.service.web.middleware import Tokens
 from neardup.service.workers import GONE, PACE, Pace, Supervisor, WorkerSettings, require_workers
+from support.until_signal import meanwhile
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="several workers need a system that passes sockets on")
 LIVES = "echo $$ >> $TMPDIR/starts; printf .; exec sed d"
 """A worker that accepts requests, writes nothing more, and ends with its standard input."""
-
-
-def ignore(*_: object) -> None:
-    """A handler of the signal that ends a supervisor."""
 
 
 @pytest.fixture
@@ -53,27 +49,6 @@ def supervisor(
         descriptor = os.dup(listening.fileno())
     part = WorkerSettings(folder / "all", None, True, 1.0, Tokens(()), Limits(stop_seconds=1), descriptor, folder)
     return Supervisor(part, count, started, ("sh", "-c", script), pace)
-
-
-@contextmanager
-def meanwhile(act: Callable[[], None]) -> Iterator[None]:
-    """Act in a thread, and then end this process's supervisor by a signal, whatever happens."""
-
-    def whole() -> None:
-        try:
-            act()
-        finally:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    thread = threading.Thread(target=whole)
-    before = signal.signal(signal.SIGTERM, ignore)  # a signal that comes too late ends no test
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
-        after = signal.signal(signal.SIGTERM, before)
-    assert after is ignore, "the supervisor puts the handlers back"
 
 
 def until(condition: Callable[[], bool]) -> None:

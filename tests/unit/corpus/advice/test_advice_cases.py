@@ -52,6 +52,7 @@ def test_a_gap_of_few_pairs_is_unsure_and_says_how_many() -> None:
     assert not any(look.clear or look.expected_f1 for look in advice.seen.looks if look.pairs == 1)
     for said in (str(advice), advice._repr_html_()):
         assert has_parts(" ".join(said.split()), "unsure", "1 pair")
+    assert "\n\nThe closest at" in str(advice)  # a paragraph of its own
     assert "19 of 20" not in " ".join(advice.recommended.reasons)
 
 
