@@ -430,7 +430,9 @@ def write_result(
 def _with_texts(result: Found, texts: records.Texts, folder: OutputFolder) -> Found:
     """Store the texts; those of saved fingerprints may have gone since."""
     try:
-        folder.write_texts(TEXTS_FILE, texts.to_store(column(result.ranks, "row")))
+        with folder.texts(TEXTS_FILE) as file:
+            for table in texts.to_store(column(result.ranks, "row")):
+                file.add(table)
     except InputError as error:
         if not texts.saved:
             raise

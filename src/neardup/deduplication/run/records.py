@@ -263,8 +263,8 @@ class Texts(Protocol):
     def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
         """Yield rows, ascending, with their texts in UTF-8."""
 
-    def to_store(self, rows: Int64s) -> Iterator[tuple[int, bytes, str | None]]:
-        """Yield the same with the other values of each document, as the folder of a result stores them."""
+    def to_store(self, rows: Int64s) -> Iterator[pa.Table]:
+        """Yield the same with the other values of each document, as TEXTS, which the folder of a result stores."""
 
     def fields(self, row: int) -> Mapping[str, Any]:
         """Return the other values of the document of a row."""

@@ -1,7 +1,7 @@
 """A finished run, or a reviewed result → its folder: kept documents with added columns, tables, ``run.json``."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from neardup.deduplication.run.stages.records import Action
 from neardup.deduplication.run.stages.result import Outcome
 from neardup.deduplication.run.stored_review import after_review
 from neardup.deduplication.run.tables import COUNTED, SOURCES, Represented
+from neardup.deduplication.run.texts import InputTexts
 from neardup.display import counted
 from neardup.errors import InputError, OutputError
 from neardup.io.inputs import (
@@ -50,7 +51,7 @@ from neardup.io.outputs import (
 )
 from neardup.runtime import Advance, Progress, Silent
 from neardup.settings import Keep, Settings
-from neardup.tables import Int64s
+from neardup.tables import TEXTS_FILE, Int64s, column
 
 ANNOTATIONS = ("group", "representative", "similarity")
 """The columns that ``--annotate`` adds."""
@@ -296,7 +297,14 @@ def fill(
     if action in ("dedup", "annotate"):
         rows = _RunRows(outcome, annotate=action == "annotate", files=files)
         with meter.stage("write", len(run.rows), "rows") as advance:
-            written = rows.write(folder, advance)
+            texts_of = _texts_of(result) if store_texts and not folder.rows_only else None
+            if texts_of is None:
+                written = rows.write(folder, advance)
+            else:
+                with folder.texts(TEXTS_FILE) as texts:
+                    rows.beside = lambda chunk, native: texts.add(texts_of(chunk, native))
+                    written = rows.write(folder, advance)
+                store_texts = False
             if files.removed:
                 others = _RunRows(outcome, annotate=False, files=RowFiles(files.file_size), removed=True)
                 others.write(folder, _silent)
@@ -306,6 +314,11 @@ def fill(
         folder.write_table("by.parquet", by.counts)
     result = with_account(result, seconds=meter.seconds)
     return write_result(result, folder, store_texts=store_texts, measured=True)
+
+
+def _texts_of(result: Found) -> Callable[[Chunk, NativeRows], pa.Table] | None:
+    """Return what makes the stored texts from the rows as they are written; None if they are read apart."""
+    return result.texts.written(column(result.ranks, "row")) if isinstance(result.texts, InputTexts) else None
 
 
 def _without(result: Found, problems: Sequence[Problem], lost: int) -> Found:
@@ -326,7 +339,7 @@ class _RunRows:
     """The rows of a run, chunk by chunk: which of them stay, with their columns.
 
     ``problems`` are those of rows that were judged but cannot be written, and ``lost`` is the number of these rows
-    that would have stayed.
+    that would have stayed. ``beside`` is called with the rows of each chunk, once.
     """
 
     def __init__(self, outcome: Outcome, *, annotate: bool, files: RowFiles, removed: bool = False) -> None:
@@ -344,6 +357,7 @@ class _RunRows:
         if isinstance(self._documents, ReplacesRows):
             self._documents.removals = Revisits(self._run) if files.revisits else None
         self._seen: set[int] = set()
+        self.beside: Callable[[Chunk, NativeRows], None] = lambda chunk, native: None
         self.problems: list[Problem] = []
         self.lost = 0
 
@@ -377,6 +391,7 @@ class _RunRows:
             self._seen.add(chunk.index)
             self.problems += [problem for problem in native.problems if problem not in self._known]
             self.lost += int(self._stays[every[~present]].sum())
+            self.beside(chunk, native)
         rows = every[present]
         extra = self._added.columns(rows) if self._added else None
         return ChunkRows(self._stays[rows], extra, self._by.of(rows) if self._by else None)

@@ -26,14 +26,24 @@ from neardup.io.inputs import (
     Discovered,
     Documents,
     FailedChunk,
+    NativeRows,
+    NativeTable,
     as_bytes,
     open_sources,
     row_of,
 )
 from neardup.io.place import shown_name
-from neardup.io.sources import ParquetDocuments, Source, as_binary, column_type, damaged_error, places_of
+from neardup.io.sources import (
+    ParquetDocuments,
+    Source,
+    as_binary,
+    column_type,
+    damaged_error,
+    is_bytes,
+    places_of,
+)
 from neardup.runtime import ordered_map
-from neardup.tables import TEXTS_FILE, Int64s, column
+from neardup.tables import TEXTS, TEXTS_FILE, Int64s, column
 
 LOCATED = pa.schema([("row", pa.int64()), ("file", pa.int64()), ("number", pa.int64())])
 """A row of the ranks of a result, the number of its file in PLACES, and its row number in that file."""
@@ -146,18 +156,44 @@ class InputTexts:
         corpus = replace(self._corpus, pieces=pieces)
         return corpus.with_texts(rows, lambda row, text: (row, as_bytes(as_binary(text)[0].as_py())))
 
-    def to_store(self, rows: Int64s) -> Iterator[tuple[int, bytes, str | None]]:
-        """Read ``rows`` with their texts and their other values, as JSON; None without other columns."""
-        owners, begins = np.unique(self._owners(rows), return_index=True)
-        wanted = [
-            (self._pieces[k], some) for k, some in zip(owners.tolist(), np.split(rows, begins[1:]), strict=False)
-        ]
+    def to_store(self, rows: Int64s) -> Iterator[pa.Table]:
+        """Read ``rows``, and yield TEXTS: their texts and their other values, null without other columns."""
         for number, part in enumerate(self._parts):
-            mine = {piece.chunk: (piece, some) for piece, some in wanted if piece.part == number}
+            mine = self._wanted(rows, number)
             names = _columns_of(part, mine) if mine else []
-            work = partial(_stored_rows, names, mine)
+            work = partial(_read_again, names, mine)
             chunks = part.documents.chunks(mine.keys(), names) if mine else ()
-            yield from chain.from_iterable(ordered_map(work, chunks, self._corpus.settings.work.threads))
+            yield from ordered_map(work, chunks, self._corpus.settings.work.threads)
+
+    def written(self, rows: Int64s) -> Callable[[Chunk, NativeRows], pa.Table] | None:
+        """Return what makes TEXTS of a chunk from its rows as they are written, so that it is not read again.
+
+        None for another input than one of Parquet files alone: other formats decode their rows otherwise to write
+        them.
+        """
+        (part, *others), documents = self._parts, self._parts[0].documents
+        if others or not isinstance(documents, ParquetDocuments) or part.text in documents.virtual:
+            return None
+        wanted = self._wanted(rows, 0)
+        names = _columns_of(part, wanted)
+
+        def texts_of(chunk: Chunk, native: NativeRows) -> pa.Table:
+            if chunk.index not in wanted:
+                return TEXTS.empty_table()
+            piece, some = wanted[chunk.index]
+            if not isinstance(native, NativeTable) or native.table.num_rows != piece.count:
+                return _read_again(names, wanted, chunk)  # a column that is damaged
+            read = documents.rows(native.position, native.table, native.row_numbers, names)
+            return _stored(some, read.table.take(pa.array(some - piece.first)))
+
+        return texts_of
+
+    def _wanted(self, rows: Int64s, part: int) -> "dict[int, tuple[_Piece, Int64s]]":
+        """Return the chunks of a part with some of ``rows``, which are ascending."""
+        owners, begins = np.unique(self._owners(rows), return_index=True)
+        of_piece = zip(owners.tolist(), np.split(rows, begins[1:]), strict=False)
+        wanted = [(self._pieces[k], some) for k, some in of_piece]
+        return {piece.chunk: (piece, some) for piece, some in wanted if piece.part == part}
 
     def fields(self, row: int) -> Mapping[str, Any]:
         """Read the other values of the document of a row, shortened; {} if it has none."""
@@ -165,9 +201,10 @@ class InputTexts:
 
     def others(self, rows: Int64s) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Yield rows, ascending, with the other values of their documents, shortened."""
-        for row, _, values in self.to_store(rows):
-            if values is not None:
-                yield row, msgspec.json.decode(values, type=dict[str, str])
+        for table in self.to_store(rows):
+            for row, values in zip(table["row"].to_pylist(), table["fields"].to_pylist(), strict=True):
+                if values is not None:
+                    yield row, msgspec.json.decode(values, type=dict[str, str])
 
     def _owners(self, rows: Int64s) -> Int64s:
         """The pieces of rows, by number."""
@@ -258,27 +295,37 @@ def _path(documents: Documents, source: str, number: int) -> str:
     return str(sources[number if documents.format == "text" else documents.names.index(source)].path)
 
 
-def _stored_rows(
-    names: list[str], wanted: Mapping[int, tuple[_Piece, Int64s]], chunk: Chunk
-) -> list[tuple[int, bytes, str | None]]:
+def _read_again(names: list[str], wanted: Mapping[int, tuple[_Piece, Int64s]], chunk: Chunk) -> pa.Table:
     """Read the wanted rows of a chunk. Raises InputError if it has other rows than before."""
     piece, rows = wanted[chunk.index]
     table = chunk.read(names).table
     if table.num_rows != piece.count:  # another column is damaged
-        table, names = chunk.read(names[:1]).table, names[:1]
+        table = chunk.read(names[:1]).table
     if table.num_rows != piece.count:
         raise InputError(
             f"{piece.source} changed while it was read",
             "Inputs that do not change during a run",
             "Start again when nothing writes to it",
         )
-    chosen = table.take(pa.array(rows - piece.first))
-    texts = map(as_bytes, as_binary(chosen.column(0)).to_pylist())
-    if len(names) == 1:
-        return [(row, text, None) for row, text in zip(rows.tolist(), texts, strict=True)]
-    values = other_values(chosen.select(range(1, len(names))))
-    others = (msgspec.json.encode(of).decode() for of in values)
-    return list(zip(rows.tolist(), texts, others, strict=True))
+    return _stored(rows, table.take(pa.array(rows - piece.first)))
+
+
+def _stored(rows: Int64s, table: pa.Table) -> pa.Table:
+    """Return TEXTS of rows, from a table of their texts and other values."""
+    texts, *others = table.columns
+    fields = pa.nulls(len(rows), pa.string())
+    if others:
+        values = other_values(table.select(range(1, table.num_columns)))
+        fields = pa.array([msgspec.json.encode(of).decode() for of in values], pa.string())
+    return pa.table([pa.array(rows), _bytes_of(texts), fields], schema=TEXTS)
+
+
+def _bytes_of(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of a text column as bytes; no text is an empty one."""
+    values = as_binary(texts)
+    if is_bytes(values.type):
+        return pc.fill_null(values.cast(pa.large_binary()), b"")
+    return pa.chunked_array([pa.array(map(as_bytes, values.to_pylist()), pa.large_binary())])
 
 
 def _columns_of(part: Part, wanted: Collection[int]) -> list[str]:
@@ -391,11 +438,13 @@ class StoredTexts:
         for table in self._tables(rows, ["row", "text"]):
             yield from zip(table["row"].to_pylist(), map(as_bytes, table["text"].to_pylist()), strict=True)
 
-    def to_store(self, rows: Int64s) -> Iterator[tuple[int, bytes, str | None]]:
-        """Yield ``rows`` with their texts and their other values."""
-        for table in self._tables(rows, ["row", "text", "fields"]):
-            row, text, fields = (column.to_pylist() for column in table.columns)
-            yield from zip(row, map(as_bytes, text), fields, strict=True)
+    def to_store(self, rows: Int64s) -> Iterator[pa.Table]:
+        """Yield TEXTS of ``rows``, as they were stored."""
+        for table in self._tables(rows, TEXTS.names):
+            try:
+                yield table.cast(TEXTS)
+            except pa.ArrowException as error:
+                raise damaged_error(self._folder, f"{TEXTS_FILE} cannot be used: {error}") from error
 
     def _values(self, row: int, name: str) -> dict[str, Any] | None:
         """The value of a column for a row of the run; None if the row is not stored."""

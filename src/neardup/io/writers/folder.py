@@ -1,12 +1,16 @@
 """The folder of a result, written atomically: in a temporary place first, renamed when all is on the disk."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from neardup.errors import OutputError
@@ -78,28 +82,12 @@ class OutputFolder(WholeFolder):
                     drop_mapped()
         self._digested.add(name)
 
-    def write_texts(self, name: str, texts: Iterable[tuple[int, bytes, str | None]]) -> None:
-        """Write the rows of TEXTS, ascending; holds a few megabytes at a time.
+    def texts(self, name: str) -> "TextsFile":
+        """Open a file for the rows of TEXTS, ascending.
 
         The manifest has no digest of them, since they may be gigabytes.
         """
-        # statistics would repeat whole texts, uncompressed
-        options: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
-        options["write_page_checksum"] = True
-        with (
-            self.explained(name),
-            open(self.path(name), "wb") as file,
-            pq.ParquetWriter(file, stamped(TEXTS), **options) as writer,
-        ):
-            group: list[tuple[int, bytes, str | None]] = []
-            size = 0
-            for one in texts:
-                group.append(one)
-                size += len(one[1])
-                if size >= _GROUP_BYTES:
-                    writer.write_table(_texts_table(group))
-                    group, size = [], 0
-            writer.write_table(_texts_table(group))
+        return TextsFile(self.path(name), partial(self.explained, name))
 
     def remove(self, name: str) -> None:
         """Remove a file that was written."""
@@ -141,5 +129,41 @@ def _plain_value(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def _texts_table(group: list[tuple[int, bytes, str | None]]) -> pa.Table:
-    return pa.table([[one[k] for one in group] for k in range(len(TEXTS))], schema=TEXTS)
+class TextsFile:
+    """A Parquet file of texts in small row groups, as a context manager; holds a few megabytes at a time."""
+
+    def __init__(self, path: Path, explained: Callable[[], AbstractContextManager[None]]) -> None:
+        # statistics would repeat whole texts, uncompressed
+        options: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
+        self._explained = explained
+        with explained():
+            self._writer = pq.ParquetWriter(path, stamped(TEXTS), write_page_checksum=True, **options)
+        self._group: list[pa.Table] = []
+        self._size = 0
+
+    def __enter__(self) -> "TextsFile":
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        with self._explained(), self._writer:
+            if error is None:
+                self._write_group()
+
+    def add(self, table: pa.Table) -> None:
+        """Add rows of TEXTS."""
+        ends = np.cumsum(pc.binary_length(table["text"]).to_numpy(), dtype=np.int64)
+        begin, before = 0, 0
+        while begin < table.num_rows:
+            last = int(np.searchsorted(ends, before + _GROUP_BYTES - self._size))
+            part = ends[begin : last + 1]
+            self._group.append(table.slice(begin, len(part)))
+            self._size += int(part[-1]) - before
+            if last < table.num_rows:
+                self._write_group()
+            begin, before = last + 1, int(part[-1])
+
+    def _write_group(self) -> None:
+        """Write one row group, of one piece, since the pages of a column depend on its pieces."""
+        with self._explained():
+            self._writer.write_table(pa.concat_tables([TEXTS.empty_table(), *self._group]).combine_chunks())
+        self._group, self._size = [], 0

@@ -352,9 +352,6 @@ class StreamOutput(OutputFolder):
     def write_tables(self, name: str, schema: Any, tables: Iterable[Any]) -> None:
         """Drop tables."""
 
-    def write_texts(self, name: str, texts: Iterable[tuple[int, bytes, str | None]]) -> None:
-        """Drop texts."""
-
     def write_json(self, name: str, value: object) -> None:
         """Drop a value."""
 

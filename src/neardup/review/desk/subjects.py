@@ -35,7 +35,7 @@ from neardup.io.decisions import (
 from neardup.io.outputs import as_bytes_of
 from neardup.review.source import Reviewed
 from neardup.settings import as_compared
-from neardup.tables import Int64s
+from neardup.tables import TEXTS, Int64s
 from neardup.text.characters import canonical
 
 SECONDS = 20.0
@@ -187,9 +187,11 @@ class CollectionTexts:
         for begin in range(0, len(rows), _PORTION):
             yield from self._read(rows[begin : begin + _PORTION])
 
-    def to_store(self, rows: Int64s) -> Iterator[tuple[int, bytes, str | None]]:
+    def to_store(self, rows: Int64s) -> Iterator[pa.Table]:
         """Yield documents without their metadata."""
-        return ((row, text, None) for row, text in self.each(rows))
+        for begin in range(0, len(rows), _PORTION):
+            some = [(row, text, None) for row, text in self._read(rows[begin : begin + _PORTION])]
+            yield pa.table([[one[k] for one in some] for k in range(len(TEXTS))], schema=TEXTS)
 
     def fields(self, row: int) -> Mapping[str, Any]:
         """Return the metadata of a document."""
