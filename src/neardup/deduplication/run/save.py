@@ -318,7 +318,9 @@ def fill(
 
 def _texts_of(result: Found) -> Callable[[Chunk, NativeRows], pa.Table] | None:
     """Return what makes the stored texts from the rows as they are written; None if they are read apart."""
-    return result.texts.written(column(result.ranks, "row")) if isinstance(result.texts, InputTexts) else None
+    return (
+        result.texts.maker_of_texts(column(result.ranks, "row")) if isinstance(result.texts, InputTexts) else None
+    )
 
 
 def _without(result: Found, problems: Sequence[Problem], lost: int) -> Found:

@@ -33,15 +33,7 @@ from neardup.io.inputs import (
     row_of,
 )
 from neardup.io.place import shown_name
-from neardup.io.sources import (
-    ParquetDocuments,
-    Source,
-    as_binary,
-    column_type,
-    damaged_error,
-    is_bytes,
-    places_of,
-)
+from neardup.io.sources import ParquetDocuments, Source, as_binary, column_type, damaged_error, places_of
 from neardup.runtime import ordered_map
 from neardup.tables import TEXTS, TEXTS_FILE, Int64s, column
 
@@ -159,13 +151,13 @@ class InputTexts:
     def to_store(self, rows: Int64s) -> Iterator[pa.Table]:
         """Read ``rows``, and yield TEXTS: their texts and their other values, null without other columns."""
         for number, part in enumerate(self._parts):
-            mine = self._wanted(rows, number)
+            mine = self._rows_by_chunk(rows, number)
             names = _columns_of(part, mine) if mine else []
             work = partial(_read_again, names, mine)
             chunks = part.documents.chunks(mine.keys(), names) if mine else ()
             yield from ordered_map(work, chunks, self._corpus.settings.work.threads)
 
-    def written(self, rows: Int64s) -> Callable[[Chunk, NativeRows], pa.Table] | None:
+    def maker_of_texts(self, rows: Int64s) -> Callable[[Chunk, NativeRows], pa.Table] | None:
         """Return what makes TEXTS of a chunk from its rows as they are written, so that it is not read again.
 
         None for another input than one of Parquet files alone: other formats decode their rows otherwise to write
@@ -174,7 +166,7 @@ class InputTexts:
         (part, *others), documents = self._parts, self._parts[0].documents
         if others or not isinstance(documents, ParquetDocuments) or part.text in documents.virtual:
             return None
-        wanted = self._wanted(rows, 0)
+        wanted = self._rows_by_chunk(rows, 0)
         names = _columns_of(part, wanted)
 
         def texts_of(chunk: Chunk, native: NativeRows) -> pa.Table:
@@ -184,11 +176,11 @@ class InputTexts:
             if not isinstance(native, NativeTable) or native.table.num_rows != piece.count:
                 return _read_again(names, wanted, chunk)  # a column that is damaged
             read = documents.rows(native.position, native.table, native.row_numbers, names)
-            return _stored(some, read.table.take(pa.array(some - piece.first)))
+            return _texts_table(some, read.table.take(pa.array(some - piece.first)))
 
         return texts_of
 
-    def _wanted(self, rows: Int64s, part: int) -> "dict[int, tuple[_Piece, Int64s]]":
+    def _rows_by_chunk(self, rows: Int64s, part: int) -> "dict[int, tuple[_Piece, Int64s]]":
         """Return the chunks of a part with some of ``rows``, which are ascending."""
         owners, begins = np.unique(self._owners(rows), return_index=True)
         of_piece = zip(owners.tolist(), np.split(rows, begins[1:]), strict=False)
@@ -307,10 +299,10 @@ def _read_again(names: list[str], wanted: Mapping[int, tuple[_Piece, Int64s]], c
             "Inputs that do not change during a run",
             "Start again when nothing writes to it",
         )
-    return _stored(rows, table.take(pa.array(rows - piece.first)))
+    return _texts_table(rows, table.take(pa.array(rows - piece.first)))
 
 
-def _stored(rows: Int64s, table: pa.Table) -> pa.Table:
+def _texts_table(rows: Int64s, table: pa.Table) -> pa.Table:
     """Return TEXTS of rows, from a table of their texts and other values."""
     texts, *others = table.columns
     fields = pa.nulls(len(rows), pa.string())
@@ -323,7 +315,7 @@ def _stored(rows: Int64s, table: pa.Table) -> pa.Table:
 def _bytes_of(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the values of a text column as bytes; no text is an empty one."""
     values = as_binary(texts)
-    if is_bytes(values.type):
+    if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
         return pc.fill_null(values.cast(pa.large_binary()), b"")
     return pa.chunked_array([pa.array(map(as_bytes, values.to_pylist()), pa.large_binary())])
 

@@ -14,13 +14,7 @@ import pyarrow.parquet as pq
 from neardup.io.readers import base
 from neardup.io.readers.arrow import no_rows_of, row_lengths
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.parquet_pages import (
-    FooterGroup,
-    ParquetPage,
-    StoredColumn,
-    pages_of,
-    read_footer,
-)
+from neardup.io.readers.parquet_pages import FooterGroup, ParquetPage, StoredColumn, pages_of, read_footer
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_formats import extended

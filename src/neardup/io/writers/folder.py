@@ -1,8 +1,6 @@
 """The folder of a result, written atomically: in a temporary place first, renamed when all is on the disk."""
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -87,7 +85,7 @@ class OutputFolder(WholeFolder):
 
         The manifest has no digest of them, since they may be gigabytes.
         """
-        return TextsFile(self.path(name), partial(self.explained, name))
+        return TextsFile(self, name)
 
     def remove(self, name: str) -> None:
         """Remove a file that was written."""
@@ -132,12 +130,12 @@ def _plain_value(value: Any) -> Any:
 class TextsFile:
     """A Parquet file of texts in small row groups, as a context manager; holds a few megabytes at a time."""
 
-    def __init__(self, path: Path, explained: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(self, folder: OutputFolder, name: str) -> None:
         # statistics would repeat whole texts, uncompressed
         options: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
-        self._explained = explained
-        with explained():
-            self._writer = pq.ParquetWriter(path, stamped(TEXTS), write_page_checksum=True, **options)
+        self._folder, self._name = folder, name
+        with folder.explained(name):
+            self._writer = pq.ParquetWriter(folder.path(name), stamped(TEXTS), write_page_checksum=True, **options)
         self._group: list[pa.Table] = []
         self._size = 0
 
@@ -145,7 +143,7 @@ class TextsFile:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        with self._explained(), self._writer:
+        with self._folder.explained(self._name), self._writer:
             if error is None:
                 self._write_group()
 
@@ -164,6 +162,6 @@ class TextsFile:
 
     def _write_group(self) -> None:
         """Write one row group, of one piece, since the pages of a column depend on its pieces."""
-        with self._explained():
+        with self._folder.explained(self._name):
             self._writer.write_table(pa.concat_tables([TEXTS.empty_table(), *self._group]).combine_chunks())
         self._group, self._size = [], 0

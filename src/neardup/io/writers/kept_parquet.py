@@ -19,12 +19,7 @@ import pyarrow.parquet as pq
 from neardup.io.readers import thrift
 from neardup.io.readers.arrow import no_rows_of, size_of
 from neardup.io.readers.base import NativeTable
-from neardup.io.readers.parquet_pages import (
-    PLAIN,
-    PLAIN_DICTIONARY,
-    FooterGroup,
-    StoredColumn,
-)
+from neardup.io.readers.parquet_pages import PLAIN, PLAIN_DICTIONARY, FooterGroup, StoredColumn
 from neardup.io.writers.kept_formats import kept_rows
 
 # A row group is closed at this size even if the input's were bigger, since it is held in memory.

@@ -1,7 +1,7 @@
 """The texts of a stored result: those of the run, read from start to end and one by one."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
-from neardup.deduplication.run.texts import FIELD_WIDTH, StoredTexts
+from neardup.deduplication.run.texts import FIELD_WIDTH, InputTexts, StoredTexts
 from neardup.errors import InputError, NeardupError
 from neardup.io.writers import folder
 from neardup.tables import TEXTS as TEXTS_SCHEMA
 from neardup.tables import column
+from support.command_line import result_in
 
 TEXTS = [f"the moon is red over the hills {n // 2} and the mill stands by the river {n % 2}" for n in range(40)]
 
@@ -54,7 +55,59 @@ def test_the_stored_texts_are_those_of_the_run(tmp_path: Path, form: str, monkey
     assert dict(found.texts.each(rows)) == expected
     for some in (rows[::3], rows[5:6], rows[:0]):
         assert dict(found.texts.each(some)) == {row: expected[row] for row in some.tolist()}
-    assert list(found.texts.to_store(rows)) == list(run.texts.to_store(rows))
+    stored, read = (pa.concat_tables(texts.to_store(rows)) for texts in (found.texts, run.texts))
+    assert stored.schema == TEXTS_SCHEMA
+    assert stored.equals(read)
+
+
+def mixed(folder: Path) -> None:
+    """Write files in which a column has another type, or is missing, and one column is in the names of folders."""
+    for part in range(4):
+        rows = {"text": TEXTS[part::4], "price": pa.array([part] * 10, pa.int32() if part % 2 else pa.float64())}
+        place = folder / f"year={2020 + part}" / "a.parquet"
+        place.parent.mkdir(parents=True)
+        pq.write_table(pa.table(rows), place, row_group_size=4)
+
+
+def views(folder: Path) -> None:
+    """Write texts and other values in views and dictionaries, with nulls, and a row group without a row."""
+    folder.mkdir()
+    names = pa.array([None, "Anna", "Bern\u00e9"] * 13 + ["Anna"]).dictionary_encode()
+    texts = pa.array([None if n % 9 == 8 else text for n, text in enumerate(TEXTS)], pa.string_view())
+    table = pa.table({"name": names, "text": texts, "day": pa.array([date(2026, 1, 1)] * 40)})
+    with pq.ParquetWriter(folder / "a.parquet", table.schema) as writer:
+        for part in (table[:7], table[:0], table[7:]):
+            writer.write_table(part)
+
+
+def damaged(folder: Path) -> None:
+    """Write a file in which a column of one of four row groups, not the text, cannot be read."""
+    folder.mkdir()
+    path = folder / "a.parquet"
+    table = pa.table({"text": TEXTS, "note": [f"note {n} " * 100 for n in range(len(TEXTS))]})
+    pq.write_table(table, path, use_dictionary=False, write_page_checksum=True, row_group_size=10)
+    data = bytearray(path.read_bytes())
+    at = pq.read_metadata(path).row_group(1).column(1)
+    data[at.data_page_offset + at.total_compressed_size - 20] ^= 0xFF
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("options", [[], ["--write-removed"], ["--annotate"]])
+@pytest.mark.parametrize("make", [mixed, views, damaged])
+def test_texts_taken_from_written_rows_are_those_that_are_read(
+    tmp_path: Path, make: Callable[[Path], None], options: list[str]
+) -> None:
+    make(tmp_path / "input")
+    found = nd.find(tmp_path / "input", text="text", threshold=0.5)
+    assert isinstance(found.texts, InputTexts)
+    assert found.texts.maker_of_texts(column(found.ranks, "row")) is not None
+    found.save(tmp_path / "read")
+    choice = ["--text", "text", "--threshold", ".5", *options]
+    status = 1 if make is damaged else 0
+    result_in(tmp_path, "dedup", "input", "-o", "written", *choice, status=status)
+    read, written = (pq.read_table(tmp_path / name / "texts.parquet") for name in ("read", "written"))
+    assert read.num_rows > 20
+    assert written.equals(read)
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
