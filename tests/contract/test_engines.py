@@ -24,7 +24,7 @@ from neardup.spark.files import opened, require_new
 from support import spark_cluster
 from support.command_line import Result, Run, exit_status
 from support.engine_cases import CASES, Case, documents, lines, reference
-from support.messages import has_parts
+from support.messages import assert_refused, has_parts
 from support.spark_cluster import Cluster, cluster, session
 
 pytestmark = [
@@ -336,12 +336,11 @@ def test_a_column_that_two_columns_may_be_is_refused(started: Started, tmp_path:
         dedup(frame, text="text", id="id")
     path = tmp_path / "two.parquet"
     pq.write_table(pa.table([["a"], ["b"], ["c"]], ["id", "text", "Text"]), path)
-    with pytest.raises(nd.InputError, match=r"Spark cannot read .*two.parquet"):
-        opened(started.spark, [str(path)], None, None)
-    with pytest.raises(nd.InputError, match="Spark cannot read nothing-there"):
-        opened(started.spark, ["nothing-there.parquet"], None, None)
-    with pytest.raises(nd.InputError, match='no column "body"'):
-        dedup(frame, text="body", id="id")
+    assert_refused(
+        (nd.InputError, "Spark .*two.parquet", lambda: opened(started.spark, [str(path)], None, None)),
+        (nd.InputError, "Spark .*nothing", lambda: opened(started.spark, ["nothing.parquet"], None, None)),
+        (nd.InputError, 'no column "body"', lambda: dedup(frame, text="body", id="id")),
+    )
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,12 @@ def undone(store: Store, number: int) -> None:
 
 def test_what_is_undone_leaves_no_base_text(store: Store) -> None:
     put(store, TEXTS)
-    with pytest.raises(RuntimeError, match="undone"):
+    with pytest.raises(RuntimeError):
         undone(store, 1)
     assert store.base_texts() == {}
     with store.together():
         mark(store, 2)
-        with pytest.raises(RuntimeError, match="undone"):
+        with pytest.raises(RuntimeError):
             undone(store, 3)
     assert sorted(store.base_texts()) == [2]
 

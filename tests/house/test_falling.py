@@ -2,7 +2,8 @@
 
 A module has 100 to 700 lines and is named by a noun; few of its lines are imports, and constants come before the
 first function, unless they are made of what the module defines; a local variable is named for what it holds. A
-template makes HTML. A test compares the parts of a message, and hands in what it replaces.
+template makes HTML. An error names what was given, and what is allowed or to be done; a test compares the parts of
+a message, and hands in what it replaces.
 """
 
 import ast
@@ -14,6 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from neardup import errors
+from neardup.errors import NeardupError
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
@@ -34,8 +38,9 @@ LIMITS = {
     "locals named told": 6,
     "tags outside templates": 2,
     "escapes outside templates": 0,
-    "sentences in assertions": 46,
-    "patterns of messages": 477,
+    "errors without a way out": 15,
+    "sentences in assertions": 44,
+    "patterns of messages": 294,
     "replaced attributes": 239,
     "attributes replaced by a string of their path": 3,
 }
@@ -65,6 +70,7 @@ ENVIRONMENT = SOURCE / "display" / "view.py"
 CONSTANT = re.compile("_?[A-Z][A-Z0-9_]*")
 TAG = re.compile(r'</[a-z]|<[a-z]+ [a-z-]+="')
 PLAIN = re.compile(r"[A-Za-z][a-z]*(?:'[a-z]+)?")
+ERRORS = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, NeardupError)}
 SENTENCE = 5
 """Plain words in a row from which on a string in an assertion is a sentence."""
 
@@ -164,6 +170,14 @@ def asserted(node: ast.AST) -> Iterator[str]:
             yield inner.value
 
 
+def lacks_way_out(call: ast.Call) -> bool:
+    """An error of ours that is made with what was given alone: not what is allowed, nor what to do."""
+    kind = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    rest = [*call.args[1:], *(keyword.value for keyword in call.keywords if keyword.arg in ("allowed", "do"))]
+    said = [part for part in rest if not isinstance(part, ast.Constant) or part.value]
+    return kind in ERRORS and not said and not any(isinstance(part, ast.Starred) for part in call.args)
+
+
 def compares_messages(call: ast.Call) -> bool:
     """An expected error with a pattern, or a table of them."""
     table = isinstance(call.func, ast.Name) and call.func.id == "assert_refused"
@@ -254,6 +268,12 @@ def counted(what: str) -> tuple[int, object]:
         "tags outside templates": lambda: [place for path in modules() if path != DRAWING for place in tags(path)],
         "escapes outside templates": lambda: [
             place for path in modules() if path not in (DRAWING, ENVIRONMENT) for place in escapes(path)
+        ],
+        "errors without a way out": lambda: [
+            f"{name(path)}:{node.lineno}"
+            for path in modules()
+            for node in ast.walk(tree(path))
+            if isinstance(node, ast.Call) and lacks_way_out(node)
         ],
         "sentences in assertions": lambda: of_tests().sentences,
         "patterns of messages": lambda: of_tests().patterns,

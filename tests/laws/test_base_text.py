@@ -28,6 +28,7 @@ from neardup.unicode import units as split
 from support import reference_base_text as by_hand
 from support.full_run import FULL
 from support.grouped import pairs_of
+from support.messages import assert_refused
 from support.reference_measured import different
 
 LENGTH = 5
@@ -334,9 +335,8 @@ def test_every_pair_has_its_counts_in_the_summary_of_the_run(file: Path) -> None
 
 def test_a_base_text_that_cannot_be_read_in_full_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text('{"text": "one two three four five six"}\nnot json\n')
-    with pytest.raises(InputError, match=r"bad\.jsonl cannot be read"):
-        nd.find(["a text"], ignore=tmp_path / "bad.jsonl")
-    with pytest.raises(InputError):
-        nd.find(["a text"], ignore=[tmp_path / "nowhere.txt"])
-    with pytest.raises(InputError, match="type bytes"):
-        nd.find(["a text"], ignore=[b"text"])
+    assert_refused(
+        (InputError, r"bad\.jsonl cannot be read", lambda: nd.find(["a text"], ignore=tmp_path / "bad.jsonl")),
+        (InputError, "", lambda: nd.find(["a text"], ignore=[tmp_path / "nowhere.txt"])),
+        (InputError, "type bytes", lambda: nd.find(["a text"], ignore=[b"text"])),
+    )

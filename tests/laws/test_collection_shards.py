@@ -18,10 +18,10 @@ from neardup.collection.pages import Page
 from neardup.collection.shard import OpenShard
 from neardup.collection.shards import Collections, shard_of
 from neardup.collection.store import store_at
-from neardup.errors import InputError, OutputError, QueryError, SettingError
+from neardup.errors import InputError, OutputError, QueryError, SettingError, UnknownIdError
 from neardup.io.place import place_of
 from support import postgres_server
-from support.messages import has_parts
+from support.messages import assert_refused, has_parts
 
 DRAW = random.Random(12)
 WORDS = [f"word{number}" for number in range(300)]
@@ -193,7 +193,7 @@ def test_arrivals_are_compared_as_in_one_collection(one: Collection, several: Co
         assert there == here
         assert (there.added + there.replaced, there.near[0].of) == (there.repeats, "d9")
     assert one.remove("a") == several.remove("a") == several.remove(["a", "z"], missing="ignore") + 1 == 1
-    with pytest.raises(InputError, match="z"):
+    with pytest.raises(UnknownIdError):
         several.remove(["d1", "z"])
     assert "d1" in several
 
@@ -233,7 +233,7 @@ def test_a_shard_that_does_not_answer(several: Collections) -> None:
         assert [hit.id for hit in hits] == [hit.id for hit in whole.hits if shard_of(hit.id, last + 1) != last]
         assert page.found == len(hits)
         asked = next(str(record["id"]) for record in RECORDS if shard_of(str(record["id"]), last + 1) == last)
-        with pytest.raises(OutputError, match="Shard"):  # nobody else knows the document
+        with pytest.raises(OutputError):  # nobody else knows the document
             several.search(f"FINGERPRINT:{asked}_20", partial=True)
         assert set(failures) == {last}
     finally:
@@ -241,24 +241,21 @@ def test_a_shard_that_does_not_answer(several: Collections) -> None:
 
 
 def test_what_cannot_be_asked_is_refused(several: Collections, tmp_path: Path) -> None:
-    with pytest.raises(QueryError, match="no document"):
-        several.search("FINGERPRINT:nothing_20")
-    with pytest.raises(QueryError, match="field"):
-        several.search("nofield:1")
-    with pytest.raises(InputError, match="token"):
-        several.search("word7", after="nonsense")
-    with pytest.raises(InputError, match="over shards"):
-        several.put("x", "a text", near=0.8, on_near="link")
-    with pytest.raises(InputError, match="EXPLAIN"):
-        several.search("EXPLAIN word7")
+    assert_refused(
+        (QueryError, "no document", lambda: several.search("FINGERPRINT:nothing_20")),
+        (QueryError, "", lambda: several.search("nofield:1")),
+        (InputError, "token", lambda: several.search("word7", after="nonsense")),
+        (InputError, "over shards", lambda: several.put("x", "a text", near=0.8, on_near="link")),
+        (InputError, "EXPLAIN", lambda: several.search("EXPLAIN word7")),
+    )
     Collection(tmp_path / "a.neardup").close()
     with pytest.raises(InputError, match="exists already"):
         Collections.create([tmp_path / "a.neardup"])
     Collection(tmp_path / "b.neardup", length=3).close()
-    with pytest.raises(SettingError, match="length 3"):
-        Collections([tmp_path / "a.neardup", tmp_path / "b.neardup"])
-    with pytest.raises(InputError, match="No collection"):
-        Collections([])
+    assert_refused(
+        (SettingError, "length 3", lambda: Collections([tmp_path / "a.neardup", tmp_path / "b.neardup"])),
+        (InputError, "No collection", lambda: Collections([])),
+    )
 
 
 def test_a_shard_that_is_named_twice_is_refused(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from neardup.io.readers import choose_columns, choose_reference, open_files
 from neardup.io.writers import OutputFolder
 from neardup.runtime import Silent
 from support import shared_data
+from support.messages import assert_refused
 
 CERTAIN = 0.999999
 TABLES = ("pairs", "groups", "copies", "ranks", "not_judged", "places", "located")
@@ -179,13 +180,13 @@ def test_a_part_that_is_not_merged_or_has_changed_is_named(tmp_path: Path) -> No
     folders = fingerprinted(parts, tmp_path / "FP")
     merged(folders[:2], tmp_path / "merged")
     found = nd.load(tmp_path / "merged")
-    with pytest.raises(nd.InputError, match=r"part-02\.jsonl is not .*parts of OUT"):
-        kept_of_part(open_files([parts[2]]), found, "OUT", None)
     parts[1].write_text(parts[1].read_text() + '{"text": "one more"}\n')
-    with pytest.raises(nd.InputError, match=r"part-01\.jsonl has changed since"):
-        kept_of_part(open_files([parts[1]]), found, "OUT", None)
-    with pytest.raises(nd.InputError, match=r"part-01\.jsonl has changed since"):
-        merged(folders, tmp_path / "again")
+    of_part = lambda part: kept_of_part(open_files([parts[part]]), found, "OUT", None)  # noqa: E731
+    assert_refused(
+        (nd.InputError, r"part-02\.jsonl is not .*parts of OUT", lambda: of_part(2)),
+        (nd.InputError, r"part-01\.jsonl has changed since", lambda: of_part(1)),
+        (nd.InputError, r"part-01\.jsonl has changed since", lambda: merged(folders, tmp_path / "again")),
+    )
 
 
 def dedup_against(new: Path, folders: Sequence[Path], **settings: Any) -> Found:

@@ -154,7 +154,7 @@ def test_a_passed_time_limit_undoes_its_batch_alone(tmp_path: Path, monkeypatch:
         made.group_pending()
         assert made.group(1).size == 10
         for limit in (0, True, "5"):
-            with pytest.raises(SettingError, match="limit is"):
+            with pytest.raises(SettingError):
                 made.group_pending(limit=limit)  # type: ignore[arg-type]
 
 

@@ -324,7 +324,7 @@ def test_a_page_of_a_bounded_search_says_so(collection: Collection) -> None:
     with pytest.raises(InputError):
         collection.search(query, most_compared=3, limit=1, after=page.next)
     for wrong in (0, -1, True):
-        with pytest.raises(SettingError, match="most_compared"):
+        with pytest.raises(SettingError):
             collection.search("word1", most_compared=wrong)
 
 

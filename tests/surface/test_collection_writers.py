@@ -89,7 +89,7 @@ def test_pauses_between_attempts_do_not_grow(tmp_path: Path, monkeypatch: pytest
         made.put("before", "a text")
         assert not pauses
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(OutputError, match=r"another writer.*more than 2 seconds"):
+        with pytest.raises(OutputError):
             made.put("id", "a text")
         assert 100 <= len(pauses) <= 4001
         assert max(pauses) <= 0.003

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from support.made_frames import (
     pandas_frame,
 )
 from support.made_frames import rows_of as rows
+from support.messages import assert_refused
 
 FIRST = {"keep": "first", "threshold": 0.7}
 
@@ -131,17 +133,16 @@ def test_values_of_a_generator_come_back_as_they_were() -> None:
 
 
 def test_a_text_that_is_no_text_is_refused_by_its_place() -> None:
-    for given in ([{"text": FOX}, {"text": 5}], iter([{"text": FOX}, {"text": 5}]), {"text": [FOX, 5]}):
-        with pytest.raises(InputError, match='"text" holds int at position 1'):
+    rows, columns = [{"text": FOX}, {"text": 5}], {"text": [FOX, 5]}
+    for given in (rows, iter(rows), columns, pd.DataFrame(columns, dtype=object)):
+        with pytest.raises(InputError, match='"text" holds int'):
             nd.find(given, text="text")
-    with pytest.raises(InputError, match='"text" holds int at position 1'):
-        nd.find(pd.DataFrame({"text": pd.Series([FOX, 5], dtype=object)}), text="text")
 
 
 def test_columns_that_arrow_cannot_hold_are_refused_only_where_they_are_used() -> None:
     frame = pandas_frame()
     assert len(nd.dedup(frame, text="text", **FIRST)) == 5
-    with pytest.raises(InputError, match="objects"):
+    with pytest.raises(InputError):
         nd.find(frame, text="text", within="objects")
     with pytest.raises(InputError, match='"objects" cannot be used'):
         pa.table(nd.find(frame, text="text"))
@@ -185,15 +186,14 @@ def test_a_loaded_result_has_a_mask_and_no_rows(tmp_path: Path) -> None:
     nd.find(TABLE, text="text", empty="drop", **FIRST).save(tmp_path / "numbered")
     loaded = nd.load(tmp_path / "numbered")
     assert loaded.mask().tolist() == [True, True, False, False, False, True, False, False]
-    for ask in (lambda: loaded.kept, lambda: pa.table(loaded)):
-        with pytest.raises(InputError, match=r"no rows.*found.mask\(\)"):
-            ask()
     nd.find(TABLE, text="text", id="mark", empty="drop", **FIRST).save(tmp_path / "named")
-    with pytest.raises(InputError, match="without text"):
-        nd.load(tmp_path / "named").mask()
     nd.find(TABLE, text="text", against=[FOX], **FIRST).save(tmp_path / "against")
-    with pytest.raises(InputError, match="a reference set"):
-        nd.load(tmp_path / "against").mask()
+    assert_refused(
+        (InputError, r"no rows.*found.mask\(\)", lambda: loaded.kept),
+        (InputError, r"no rows.*found.mask\(\)", lambda: pa.table(loaded)),
+        (InputError, "without text", nd.load(tmp_path / "named").mask),
+        (InputError, "a reference set", nd.load(tmp_path / "against").mask),
+    )
 
 
 def test_files_have_a_mask_and_those_with_types_are_arrow_data(tmp_path: Path) -> None:
@@ -201,14 +201,12 @@ def test_files_have_a_mask_and_those_with_types_are_arrow_data(tmp_path: Path) -
     found = nd.find(tmp_path / "rows.parquet", text="text", **FIRST)
     assert found.mask().tolist() == STAYS
     assert pa.table(found).to_pylist() == KEPT
-    with pytest.raises(InputError, match=r"are in files.*neardup dedup"):
-        _ = found.kept
-    for names in (tmp_path / "nowhere", [tmp_path / "nowhere"], "nowhere.parquet"):
-        with pytest.raises(InputError, match=r"are in files.*neardup dedup"):
-            nd.dedup(names)
     (tmp_path / "rows.jsonl").write_text('{"text": "one text"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="are in files"):
-        pa.table(nd.find(tmp_path / "rows.jsonl"))
+    untyped = nd.find(tmp_path / "rows.jsonl")
+    names: tuple[Any, ...] = (tmp_path / "nowhere", [tmp_path / "nowhere"], "nowhere.parquet")
+    for ask in (lambda: found.kept, lambda: pa.table(untyped), *(partial(nd.dedup, name) for name in names)):
+        with pytest.raises(InputError, match=r"are in files.*neardup dedup"):
+            ask()
 
 
 def test_a_list_that_changed_is_refused() -> None:

@@ -143,9 +143,7 @@ def test_a_result_that_is_being_replaced_is_absent(relay: storage_servers.Relay,
     with ThreadPoolExecutor() as pool:
         later = pool.submit(RemoteOutput(out, 0).put, second)
         assert relay.reached.wait(60)
-        with pytest.raises(
-            InputError, match="not whole"
-        ):  # the earlier result is gone, the later one is not there
+        with pytest.raises(InputError, match="not whole"):  # the earlier one is gone, the later not there
             nd.load(out)
         relay.passing.set()
         later.result()

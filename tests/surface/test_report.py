@@ -173,7 +173,7 @@ def test_a_document_that_simply_stays_has_a_sentence(tmp_path: Path) -> None:
 
 
 def test_an_id_of_the_wrong_type(found: Found) -> None:
-    with pytest.raises(InputError, match="type string"):
+    with pytest.raises(InputError):
         found.why(7)
 
 

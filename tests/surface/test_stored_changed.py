@@ -245,7 +245,7 @@ def test_another_format_is_another_format(copied: Callable[[], Path]) -> None:
     folder = copied()
     run = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**run, "format": FORMAT_VERSION + 1}))
-    with pytest.raises(FormatError, match=f"has format {FORMAT_VERSION + 1}, written by neardup"):
+    with pytest.raises(FormatError):
         nd.load(folder)
 
 

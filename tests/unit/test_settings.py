@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from neardup.errors import NeardupError, SettingError
 from neardup.settings import FIELDS, RECORDS, Settings, ratio
-from support.messages import has_parts
+from support.messages import assert_refused, has_parts
 
 # Every field: values that are allowed, the edges among them, and values that are not
 ALLOWED: dict[str, list[Any]] = {
@@ -204,10 +204,10 @@ def test_an_alias_of_a_measure_is_stored_under_its_name(alias: str, measure: str
 
 
 def test_an_alias_meets_the_rules_of_its_measure() -> None:
-    with pytest.raises(SettingError, match="unit is 'char' and measure is 'vocabulary'"):
-        Settings.of(measure="bag-of-words", unit="char")
-    with pytest.raises(SettingError, match="Did you mean 'jaccard'"):
-        Settings.of(measure="Jaccard")
+    assert_refused(
+        (SettingError, "'char' and measure is 'vocab", lambda: Settings.of(measure="bag-of-words", unit="char")),
+        (SettingError, "Did you mean 'jaccard'", lambda: Settings.of(measure="Jaccard")),
+    )
 
 
 def test_a_size_may_have_a_unit() -> None:

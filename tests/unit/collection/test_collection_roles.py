@@ -14,6 +14,7 @@ from neardup.collection import Collection
 from neardup.collection.store import schema
 from neardup.errors import FormatError, InputError, QueryError, SettingError
 from support import forked
+from support.messages import assert_refused
 
 FORM = " ".join(f"form{k}" for k in range(200))
 LETTERS = {f"letter {k}": f"{FORM} " + " ".join(f"own{k}x{j}" for j in range(12)) for k in range(60)}
@@ -67,7 +68,7 @@ def test_base_texts_are_documents_of_a_role(path: Path) -> None:
         assert made.search("form7").found == 3
         assert made.compare("letter", "empty").measures["resemblance"] == 0
         assert made.compare("letter", "empty", ignore=["own1x0 " * 9]).measures["shared"] == 0
-        with pytest.raises(InputError, match="one text"):
+        with pytest.raises(InputError):
             made.compare("letter", "empty", ignore="x")
         assert made.remove("form") == 1
         assert (made.base_texts(), made.check()) == ([], [])
@@ -76,10 +77,10 @@ def test_base_texts_are_documents_of_a_role(path: Path) -> None:
 
 def test_wrong_calls_are_refused(path: Path) -> None:
     with Collection(path) as made:
-        with pytest.raises(SettingError, match="role is 'x'"):
-            made.add(["a"], role="x")  # type: ignore[arg-type]
-        with pytest.raises(SettingError, match=r"near .* base texts"):
-            made.add(["a"], role="base", near=0.8)
+        assert_refused(
+            (SettingError, "role is 'x'", lambda: made.add(["a"], role="x")),  # type: ignore[arg-type]
+            (SettingError, r"near .* base texts", lambda: made.add(["a"], role="base", near=0.8)),
+        )
         made.add(table({"form": FORM}), role="base")
         made.add(table({"letter": FORM + " dear"}))
         for id, role, is_now in (("form", "document", "a base text"), ("letter", "base", "an ordinary document")):

@@ -185,7 +185,7 @@ def test_explain_has_a_plan_and_no_hits() -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, 1001, 2.0, True])
 def test_a_limit_that_is_not_possible(limit: Any) -> None:
-    with pytest.raises(SettingError, match="from 1 to 1,000"):
+    with pytest.raises(SettingError):
         search(DOCUMENTS, "budget", limit=limit)
 
 

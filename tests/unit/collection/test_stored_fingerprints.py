@@ -11,6 +11,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import FormatError, InputError
+from support.messages import assert_refused
 
 TEXTS = ["The night is dark and the moon is red over the harbour.", "", "the moon is red", "Ünïcode — 東京 は 夜"]
 IDS = ["a", "b", "c", "d"]
@@ -64,12 +65,12 @@ def test_fingerprints_of_two_kinds_are_refused_and_both_are_named(bits: int, fea
 
 def test_fingerprints_tell_distances_and_signatures_resemblances() -> None:
     one = nd.read_signatures(nd.SimHash().to_arrow(IDS, nd.SimHash().sketch(TEXTS)))
-    with pytest.raises(InputError, match=r"are simhash .*Distances only\. Try: Use distances"):
-        one.resemblances(PAIRS)
-    with pytest.raises(InputError, match=r"are minhash .*Resemblances only\. Try: Use resemblances"):
-        nd.read_signatures(nd.MinHash(16).to_arrow(IDS, nd.MinHash(16).sketch(TEXTS))).distances(PAIRS)
-    with pytest.raises(InputError):
-        one.distances([(0, 4)])
+    other = nd.read_signatures(nd.MinHash(16).to_arrow(IDS, nd.MinHash(16).sketch(TEXTS)))
+    assert_refused(
+        (InputError, r"are simhash .*Distances only\. Try: Use distances", lambda: one.resemblances(PAIRS)),
+        (InputError, r"are minhash .*Try: Use resemblances", lambda: other.distances(PAIRS)),
+        (InputError, "", lambda: one.distances([(0, 4)])),
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,8 +97,12 @@ def test_tables_that_are_no_fingerprints(values: dict[str, Any], message: str) -
 
 def test_what_makes_no_table_of_fingerprints() -> None:
     wide = np.zeros((4, 2), np.uint64)
-    for made in (wide, np.zeros(4, np.int64), np.zeros((4, 1), np.uint32), [1, 2, 3, 4]):
-        with pytest.raises(InputError, match="The signatures are"):
-            nd.SimHash().to_arrow(IDS, made)
-    with pytest.raises(InputError, match=r"The signatures are uint64\[8\]\. Allowed: uint64\[n, 2\]"):
-        nd.SimHash(128).to_arrow(IDS, wide.reshape(-1))
+    for family, made, words in (
+        (nd.SimHash(), wide, r"are uint64\[4, 2\]"),
+        (nd.SimHash(), np.zeros(4, np.int64), r"are int64\[4, 1\]"),
+        (nd.SimHash(), np.zeros((4, 1), np.uint32), r"are uint32\[4, 1\]"),
+        (nd.SimHash(), [1, 2, 3, 4], "are a list"),
+        (nd.SimHash(128), wide.reshape(-1), r"are uint64\[8\]\. Allowed: uint64\[n, 2\]"),
+    ):
+        with pytest.raises(InputError, match=words):
+            family.to_arrow(IDS, made)

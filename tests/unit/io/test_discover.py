@@ -274,7 +274,7 @@ def test_arrow_files_are_data(tmp_path: Path, kind: str) -> None:
     content = (tmp_path / "a.arrow").read_bytes()
     (tmp_path / "a.arrow").write_bytes(content[: len(content) // 2])
     if kind == "file":
-        with pytest.raises(InputError, match="not an Arrow file"):
+        with pytest.raises(InputError):
             open_documents(tmp_path / "a.arrow")
     else:
         _, numbers, problems = read_all(open_documents(tmp_path / "a.arrow"), ["id"])

@@ -159,5 +159,5 @@ def test_a_delimiter_that_is_given(tmp_path: Path) -> None:
     assert texts(documents) == ["a,b"]
     assert open_files([tmp_path / "a.csv"], reading=ReadingSettings(delimiter="tab")).delimiter == "\t"  # type: ignore[attr-defined]
     for wrong in ("", "ab", "ä", '"', "\n"):
-        with pytest.raises(SettingError, match=r"Allowed: auto, tab, .*character"):
+        with pytest.raises(SettingError):
             Settings.of(delimiter=wrong)

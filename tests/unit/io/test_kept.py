@@ -239,7 +239,7 @@ def test_an_error_of_the_writer_comes_out(tmp_path: Path) -> None:
             writer.write(native, np.ones(2, np.bool_))
             writer.close()
 
-    with pytest.raises(OutputError, match="Cannot write kept"):
+    with pytest.raises(OutputError):
         run()
     assert not (tmp_path / "out").exists()
     assert not [thread for thread in threading.enumerate() if thread.name == "neardup-writer"]

@@ -111,7 +111,7 @@ def test_overwrite_deletes_nothing_but_results(tmp_path: Path, kind: str) -> Non
     target = {"folder": home, "file": home / "precious", "link": tmp_path / "link"}[kind]
     if kind == "link":
         target.symlink_to(home)
-    with pytest.raises(OutputError, match="not a result"), OutputFolder(target, overwrite=True):
+    with pytest.raises(OutputError), OutputFolder(target, overwrite=True):
         pass
     assert (home / "precious").read_text() == "x"
 
@@ -130,7 +130,7 @@ def test_the_same_folder_twice_at_a_time(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(OutputError, match="Cannot write"), OutputFolder(tmp_path / "file" / "out"):
+    with pytest.raises(OutputError), OutputFolder(tmp_path / "file" / "out"):
         pass
 
 

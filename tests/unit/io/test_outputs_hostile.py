@@ -257,6 +257,12 @@ def foreign_run(folder: Path) -> None:
     (folder / "run.json").write_text('{"neardup_version": "0.1.0", "format": 2, "model": "precious"}')
 
 
+def of_another_program(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
+    foreign_run(folder)
+
+
 def added(folder: Path) -> None:
     (folder / "notes.txt").write_text("precious")
 
@@ -287,6 +293,7 @@ def another_manifest(folder: Path) -> None:
         (replaced_by_a_link, "kept in it was not written by neardup"),
         (changed, "run.json has been changed"),
         (another_manifest, "its manifest.json cannot be used"),
+        (of_another_program, "it has no manifest.json"),
     ],
 )
 def test_overwrite_deletes_nothing_that_neardup_did_not_write(
@@ -298,14 +305,6 @@ def test_overwrite_deletes_nothing_that_neardup_did_not_write(
     with pytest.raises(OutputError, match=f"out is not a result.*: {said}"):
         result(tmp_path / "out", 2, overwrite=True)
     assert {path: path.lstat().st_mtime_ns for path in tmp_path.rglob("*")} == before
-
-
-def test_overwrite_does_not_delete_the_folder_of_another_program_with_a_run_json(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    foreign_run(tmp_path / "out")
-    with pytest.raises(OutputError, match=r"it has no manifest\.json"):
-        result(tmp_path / "out", 2, overwrite=True)
-    assert entries(tmp_path / "out") == ["run.json"]
 
 
 def test_what_is_added_during_the_run_is_not_deleted(tmp_path: Path) -> None:

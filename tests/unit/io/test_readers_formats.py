@@ -145,5 +145,5 @@ def test_a_document_behind_a_url(tmp_path: Path) -> None:
     pytest.importorskip("fsspec")
     make(tmp_path, {"f.pdf": FILES["sub/f.pdf"]})
     assert read_document(f"file://{tmp_path}/f.pdf") == TEXT
-    with pytest.raises(InputError, match="Cannot read"):
+    with pytest.raises(InputError):
         read_document(f"file://{tmp_path}/g.pdf")

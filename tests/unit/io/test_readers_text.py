@@ -8,6 +8,7 @@ import pytest
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents, open_files
 from neardup.io.readers.base import NativeFiles
+from support.messages import assert_refused
 from support.reading import read_all
 
 
@@ -123,9 +124,8 @@ def test_patterns_and_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_nothing_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no file or folder"):
-        open_documents(tmp_path / "nothing")
-    with pytest.raises(InputError, match="has no files"):
-        open_documents(tmp_path)
-    with pytest.raises(InputError, match="No input"):
-        open_files([])
+    assert_refused(
+        (InputError, "no file or folder", lambda: open_documents(tmp_path / "nothing")),
+        (InputError, "has no files", lambda: open_documents(tmp_path)),
+        (InputError, "No input", lambda: open_files([])),
+    )

@@ -12,7 +12,7 @@ from neardup.io.formats.pdf import read_pdf
 from neardup.io.formats.web import read_main
 from neardup.io.storage.systems import filesystem
 from neardup.settings.stop_words import words_of
-from support.messages import has_parts
+from support.messages import assert_refused, has_parts
 
 LXML = (
     "lxml.html.clean module is now a separate project lxml_html_clean.\n"
@@ -44,12 +44,11 @@ def test_a_package_that_cannot_load_another_says_which(tmp_path: Path, monkeypat
 def test_a_missing_package_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("trafilatura", "fsspec", "stopwordsiso"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(InputError, match=r"trafilatura, which is not installed.*\[web\]"):
-        read_main(b"<p>text")
-    with pytest.raises(InputError, match=r"fsspec is not installed.*\[s3\]"):
-        filesystem("s3://bucket/a")
-    with pytest.raises(SettingError):
-        words_of("en")
+    assert_refused(
+        (InputError, r"trafilatura, which is not installed.*\[web\]", lambda: read_main(b"<p>text")),
+        (InputError, r"fsspec is not installed.*\[s3\]", lambda: filesystem("s3://bucket/a")),
+        (SettingError, "", lambda: words_of("en")),
+    )
 
 
 def test_a_failing_shared_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

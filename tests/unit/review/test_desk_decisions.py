@@ -91,7 +91,7 @@ def test_a_change_made_meanwhile_is_not_overwritten(desk: Desk, result: Path) ->
     seen = desk.pair(*pair).seen
     with_other = Desk.open(result)
     with_other.decide(Decide("pair", "duplicate", "ben", seen, pair=pair))
-    with pytest.raises(ChangedMeanwhileError, match="ben"):
+    with pytest.raises(ChangedMeanwhileError):
         desk.decide(Decide("pair", "not alike", "ann", seen, pair=pair))
     assert desk.pair(*pair).verdict == "duplicate"
     with_other.close()
@@ -110,7 +110,7 @@ def test_another_representative_is_judged_anew(desk: Desk) -> None:
     assert desk.undo("ann") is not None
     assert desk.undo("ann") is not None
     assert [line.decided for line in lines(desk, "size>2").values()] == [1]
-    with pytest.raises(InputError, match="not in the group"):
+    with pytest.raises(InputError):
         desk.represent(fox, key(desk, "plan"), "ann", 4)
 
 

@@ -263,7 +263,7 @@ def test_a_page_is_bounded_however_long_the_texts_are() -> None:
 
 @pytest.mark.parametrize(("pairs", "groups"), [(-1, 5), (101, 5), (5, 1001)])
 def test_lists_that_are_too_long_are_refused(found: Found, pairs: int, groups: int) -> None:
-    with pytest.raises(nd.SettingError, match="whole number"):
+    with pytest.raises(nd.SettingError):
         report_page(found, pairs=pairs, groups=groups)
 
 

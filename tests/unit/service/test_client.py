@@ -33,7 +33,7 @@ from neardup import (  # noqa: E402
 from neardup.errors import ChangedMeanwhileError, install  # noqa: E402
 from neardup.service import client, sender  # noqa: E402
 from support.made_service import Service, serving  # noqa: E402
-from support.messages import has_parts  # noqa: E402
+from support.messages import assert_refused, has_parts  # noqa: E402
 from support.service_transport import ServiceTransport  # noqa: E402
 
 LOCAL = {
@@ -379,7 +379,7 @@ def test_answers_of_other_servers_and_none_at_all(service: Service) -> None:
             made.get("a")
     with connected(service) as (made, _):
         made.close()
-        with pytest.raises(OutputError, match="is closed"):
+        with pytest.raises(OutputError):
             made.get("a")
 
 
@@ -395,10 +395,11 @@ def test_answers_of_other_servers_and_none_at_all(service: Service) -> None:
 def test_wrong_arguments(how: dict[str, Any], kind: type[NeardupError]) -> None:
     with pytest.raises(kind):
         Client(**{"url": "http://127.0.0.1:1", **how})
-    with pytest.raises(TypeError, match="unexpected keyword argument 'nera'"):
-        Client("http://127.0.0.1:1").put("a", "text", nera=0.8)  # type: ignore[call-arg]
-    with pytest.raises(SettingError, match=r"measure .*a service"):
-        Client("http://127.0.0.1:1").compare("a", "b", measure="x")
+    made = Client("http://127.0.0.1:1")
+    assert_refused(
+        (TypeError, "unexpected keyword argument 'nera'", lambda: made.put("a", "text", nera=0.8)),  # type: ignore[call-arg]
+        (SettingError, r"measure .*a service", lambda: made.compare("a", "b", measure="x")),
+    )
 
 
 def test_tokens_decide(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ OTHERS = [
 @pytest.mark.parametrize("number", range(len(CALLS)))
 def test_answers_of_other_programs_are_errors_of_the_package(number: int) -> None:
     for data in OTHERS:
-        with answering(data) as client, pytest.raises(NetworkError, match=r"127\.0\.0\.1:1 answered with"):
+        with answering(data) as client, pytest.raises(NetworkError):
             CALLS[number](client)
 
 

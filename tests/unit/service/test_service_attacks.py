@@ -195,7 +195,7 @@ def test_a_comparison_ends_with_the_time_of_its_request(service: Service, monkey
     refused = service("POST", "/v1/compare", {"a": "a", "b": "b"})
     assert (refused.status, refused.error["code"]) == (503, "timeout")
     assert done == ["literal"]
-    with pytest.raises(LimitError, match=r"takes longer than 0 seconds"):
+    with pytest.raises(LimitError):
         measures.compare("one two three", "one two", seconds=-1)
 
 

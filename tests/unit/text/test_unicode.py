@@ -22,6 +22,7 @@ from neardup.kernels.text import unicode as kernel
 from neardup.unicode import TABLE_FILE, UNICODE_VERSION, unicode_tables
 from support import reference, strategies
 from support.full_run import FULL
+from support.messages import assert_refused
 from support.paths import ROOT
 
 UCD = Path("/usr/share/unicode")
@@ -282,10 +283,10 @@ def test_white_space_is_collapsed_and_trimmed() -> None:
 
 
 def test_settings_that_are_not_allowed() -> None:
-    with pytest.raises(ValueError, match="length of 0"):
-        face.shingles("a", 0)
-    with pytest.raises(ValueError, match="word, char"):
-        face.shingles("a", 1, "line")  # type: ignore[arg-type]
+    assert_refused(
+        (ValueError, "length of 0", lambda: face.shingles("a", 0)),
+        (ValueError, "word, char", lambda: face.shingles("a", 1, "line")),  # type: ignore[arg-type]
+    )
 
 
 def members(path: Path) -> dict[str, tuple[bytes, object]]:

@@ -24,6 +24,7 @@ from neardup.runtime import Silent
 from neardup.settings import Settings
 from neardup.tables import CUTS
 from neardup.text.keys import new_key
+from support.messages import assert_refused
 
 DRAW = random.Random(6)
 WORDS = [f"word{number}" for number in range(4000)]
@@ -140,10 +141,11 @@ def test_scans_of_parts_are_weighed_together(tmp_path: Path, against: Path) -> N
     together = stored_scan([tmp_path / f"scan{number}" for number in range(3)], search)
     assert (together.counts.texts, together.candidates.num_rows) == (18, 18)
     assert sorted(together.sources) == [str(part) for part in parts]
-    with pytest.raises(InputError, match=r"part0\.jsonl"):
-        stored_scan([tmp_path / "scan0", tmp_path / "scan0"], search)
-    with pytest.raises(InputError, match="other test items"):
-        stored_scan([tmp_path / "scan0"], ItemSearch.of(items, settings, rules_of(0.7, 13, 0.001)))
+    looser = ItemSearch.of(items, settings, rules_of(0.7, 13, 0.001))
+    assert_refused(
+        (InputError, r"part0\.jsonl", lambda: stored_scan([tmp_path / "scan0", tmp_path / "scan0"], search)),
+        (InputError, "other test items", lambda: stored_scan([tmp_path / "scan0"], looser)),
+    )
     (tmp_path / "scan0" / "scan.json").write_text("{}")
     with pytest.raises(InputError, match="no scan"):
         stored_scan([tmp_path / "scan0"], search)

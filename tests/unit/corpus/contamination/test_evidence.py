@@ -13,6 +13,7 @@ import pytest
 import neardup as nd
 from neardup.corpus.contamination.contamination import Contamination
 from neardup.errors import InputError, SettingError
+from support.messages import assert_refused
 
 DRAW = random.Random(4)
 WORDS = [f"word{number}" for number in range(4000)]
@@ -111,18 +112,14 @@ def test_documents_whose_guessed_ids_repeat_are_named_by_row(tmp_path: Path) -> 
 
 
 def test_settings_and_inputs_that_cannot_be_used(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="threshold is 0"):
-        found_in(tmp_path, ["a"], ["b"], threshold=0)
-    with pytest.raises(SettingError, match="common is 2"):
-        found_in(tmp_path, ["a"], ["b"], common=2)
-    with pytest.raises(SettingError, match="run is 0"):
-        found_in(tmp_path, ["a"], ["b"], run=0)
-    with pytest.raises(SettingError, match="words as they are"):
-        found_in(tmp_path, ["a"], ["b"], unit="char")
-    with pytest.raises(InputError, match="no item"):
-        found_in(tmp_path, ["a"], [""])
-    with pytest.raises(InputError, match="No test set"):
-        found_in(tmp_path, ["a"])
+    assert_refused(
+        (SettingError, "threshold is 0", lambda: found_in(tmp_path, ["a"], ["b"], threshold=0)),
+        (SettingError, "common is 2", lambda: found_in(tmp_path, ["a"], ["b"], common=2)),
+        (SettingError, "run is 0", lambda: found_in(tmp_path, ["a"], ["b"], run=0)),
+        (SettingError, "words as they are", lambda: found_in(tmp_path, ["a"], ["b"], unit="char")),
+        (InputError, "no item", lambda: found_in(tmp_path, ["a"], [""])),
+        (InputError, "No test set", lambda: found_in(tmp_path, ["a"])),
+    )
 
 
 def test_share_is_compared_as_a_fraction(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import neardup as nd
+from support.messages import assert_refused
 
 OWN = Path(__file__).parents[3] / "data" / "own" / "documents.jsonl"
 
@@ -91,11 +92,9 @@ def test_chunks_without_text_are_never_dropped() -> None:
 
 
 def test_mistakes_are_said() -> None:
-    with pytest.raises(nd.InputError, match="place 1 is a NoneType"):
-        nd.distinct(["a", None])
-    with pytest.raises(nd.InputError, match="one str"):
-        nd.distinct("a text")
-    with pytest.raises(nd.SettingError, match="measure is 'order'"):
-        nd.distinct(["a"], measure="order")
-    with pytest.raises(nd.SettingError, match="threshold"):
-        nd.distinct(["a"], 1.5)
+    assert_refused(
+        (nd.InputError, "place 1 is a NoneType", lambda: nd.distinct(["a", None])),
+        (nd.InputError, "one str", lambda: nd.distinct("a text")),
+        (nd.SettingError, "measure is 'order'", lambda: nd.distinct(["a"], measure="order")),
+        (nd.SettingError, "threshold", lambda: nd.distinct(["a"], 1.5)),
+    )

@@ -3,11 +3,11 @@
 from itertools import combinations
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
+from support.messages import assert_refused
 
 PAIRS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=25)
 
@@ -54,9 +54,8 @@ def test_the_most_similar_representative_wins() -> None:
 
 
 def test_faults_are_named() -> None:
-    with pytest.raises(nd.InputError, match="A pair is 'ab'"):
-        nd.group_pairs(["ab"])
-    with pytest.raises(nd.InputError, match="pair is 2"):
-        nd.group_pairs([("a", "b", 2)])
-    with pytest.raises(nd.SettingError, match="groups is 'some'"):
-        nd.group_pairs([], how="some")
+    assert_refused(
+        (nd.InputError, "A pair is 'ab'", lambda: nd.group_pairs(["ab"])),
+        (nd.InputError, "pair is 2", lambda: nd.group_pairs([("a", "b", 2)])),
+        (nd.SettingError, "groups is 'some'", lambda: nd.group_pairs([], how="some")),
+    )

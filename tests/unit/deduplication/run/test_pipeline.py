@@ -14,6 +14,7 @@ from neardup.deduplication.run.stages.records import Action, Inputs
 from neardup.deduplication.run.stages.result import Outcome
 from neardup.io.readers import choose_columns, open_documents
 from neardup.runtime import Silent
+from support.messages import assert_refused
 
 
 class Text(str):
@@ -59,10 +60,10 @@ def test_a_record_given_again_replaces_the_first() -> None:
 
 
 def test_what_is_lacking_is_noticed_before_anything_runs() -> None:
-    with pytest.raises(TypeError, match="longer reads Words"):
-        Pipeline([Stage(longer)], given=[Text], wanted=[Words])
-    with pytest.raises(TypeError, match="gives Count"):
-        Pipeline([Stage(words)], given=[Text], wanted=[Count])
+    assert_refused(
+        (TypeError, "longer reads Words", lambda: Pipeline([Stage(longer)], given=[Text], wanted=[Words])),
+        (TypeError, "gives Count", lambda: Pipeline([Stage(words)], given=[Text], wanted=[Count])),
+    )
 
 
 @pytest.mark.parametrize("held", [False, True])

@@ -104,7 +104,7 @@ def test_a_unique_document_is_found_where_the_input_can_be_read(files: tuple[Pat
     found = nd.find(files[1], against=files[0], id="id", threshold=0.8)
     assert found.look(0).text == text(10)
     assert (found.why(0).id, found.why(0).in_reference, found.why(0).group) == ("new:0", False, None)
-    with pytest.raises(InputError, match="7"):
+    with pytest.raises(InputError):
         found.why(7)
 
 

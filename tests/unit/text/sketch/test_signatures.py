@@ -15,6 +15,7 @@ import pytest
 import neardup as nd
 from neardup.errors import FormatError, InputError, OutputError
 from neardup.text.sketch.signatures import FAMILIES
+from support.messages import assert_refused
 
 TEXTS = ["The night is dark and the moon is red over the harbour.", "", "the moon is red", "Ünïcode — 東京 は 夜"]
 IDS = ["a", "b", "c", "d"]
@@ -73,7 +74,7 @@ def test_signatures_of_ids_are_told_apart(family: Any) -> None:
     found = nd.read_signatures(family.to_arrow([7, 8], made, **kind))
     assert found.of_ids
     assert found.ids.to_pylist() == [7, 8]
-    with pytest.raises(FormatError, match=r"of ids.*of texts"):
+    with pytest.raises(FormatError):
         found.resemblances([(0, 0)], nd.read_signatures(family.to_arrow(IDS, family.sketch(TEXTS))))
 
 
@@ -116,9 +117,16 @@ def changed(**values: object) -> pa.Table:
     return table.replace_schema_metadata({b"neardup": json.dumps(whole).encode()})
 
 
+def samples(lists: list[list[int]], kind: pa.DataType) -> pa.Table:
+    family = nd.SampledShingles()
+    return family.to_arrow(IDS, family.sketch(TEXTS)).set_column(1, "signature", pa.array(lists, kind))
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
+        (samples([[3, 2], [], [], []], pa.large_list(pa.uint64())), "not ascend"),
+        (samples([[1, 1], [], [], []], pa.large_list(pa.uint64())), "not ascend"),
         (pa.table({"id": IDS}), "does not say how its signatures were made"),
         (changed().replace_schema_metadata({b"neardup": b"["}), "does not say how"),
         (changed().replace_schema_metadata({b"neardup": b"[1]"}), "does not say how"),
@@ -155,14 +163,8 @@ def test_tables_that_are_no_signatures(table: pa.Table, message: str) -> None:
         nd.read_signatures(table)
 
 
-def test_samples_that_are_damaged() -> None:
-    family = nd.SampledShingles()
-    table = family.to_arrow(IDS, family.sketch(TEXTS))
-    for lists in ([[3, 2], [], [], []], [[1, 1], [], [], []]):
-        broken = table.set_column(1, "signature", pa.array(lists, pa.large_list(pa.uint64())))
-        with pytest.raises(FormatError, match="not ascend"):
-            nd.read_signatures(broken)
-    fine = table.set_column(1, "signature", pa.array([[5, 9], [], [1], [1, 2]], pa.list_(pa.uint64())))
+def test_samples_are_read_from_lists_of_any_kind() -> None:
+    fine = samples([[5, 9], [], [1], [1, 2]], pa.list_(pa.uint64()))
     assert nd.read_signatures(fine.slice(2)).resemblances([(0, 1)]).tolist() == [0.5]
 
 
@@ -170,21 +172,19 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     table = changed()
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "empty.arrow").write_bytes(b"")
-    for name in ("bad.parquet", "empty.arrow"):
-        with pytest.raises(InputError, match=r"not a table .*can be read"):
-            nd.read_signatures(tmp_path / name)
-    with pytest.raises(InputError):
-        nd.read_signatures(tmp_path / "none.parquet")
-    with pytest.raises(OutputError, match=r"one of \.parquet"):
-        nd.write_signatures(table, tmp_path / "one.csv")
-    with pytest.raises(OutputError):
-        nd.write_signatures(table, tmp_path / "bad.parquet" / "one.parquet")
+    assert_refused(
+        (InputError, r"not a table .*can be read", lambda: nd.read_signatures(tmp_path / "bad.parquet")),
+        (InputError, r"not a table .*can be read", lambda: nd.read_signatures(tmp_path / "empty.arrow")),
+        (InputError, "", lambda: nd.read_signatures(tmp_path / "none.parquet")),
+        (OutputError, r"one of \.parquet", lambda: nd.write_signatures(table, tmp_path / "one.csv")),
+        (OutputError, "", lambda: nd.write_signatures(table, tmp_path / "bad.parquet" / "one.parquet")),
+    )
     nd.write_signatures(table, tmp_path / "one.parquet")
     with pytest.raises(OutputError):
         nd.write_signatures(table, tmp_path / "one.parquet")
     nd.write_signatures(nd.read_signatures(table), tmp_path / "one.parquet", overwrite=True)
     for name in ("bad.parquet", "empty.arrow"):  # files of others
-        with pytest.raises(OutputError, match=r"not a table .*of neardup"):
+        with pytest.raises(OutputError):
             nd.write_signatures(table, tmp_path / name, overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.parquet", "empty.arrow", "one.parquet"]
 
@@ -277,11 +277,11 @@ def test_what_is_no_object_of_datasketch(one: Any, message: str) -> None:
 
 
 def test_an_unknown_scheme_and_no_objects() -> None:
-    with pytest.raises(FormatError, match=r"scheme of .*'new'"):
-        nd.from_datasketch([stand_in([1], scheme="new")])
     assert len(nd.from_datasketch([])) == 0
-    with pytest.raises(FormatError, match="made by datasketch"):
-        nd.from_datasketch([]).family.of("text")
+    assert_refused(
+        (FormatError, r"scheme of .*'new'", lambda: nd.from_datasketch([stand_in([1], scheme="new")])),
+        (FormatError, "made by datasketch", lambda: nd.from_datasketch([]).family.of("text")),
+    )
 
 
 @pytest.mark.parametrize("scheme", ["affine32", "affine64", "legacy"])
