@@ -47,7 +47,7 @@ COLUMNS = {
     "missed": "missed",
     "below": "reported below .8",
     "harm": "removed without a copy",
-    "orphans": "removed, no copy stays",
+    "orphans": "removed, no copy kept",
     "left": "left beside a copy",
     "rand": "adjusted Rand",
     "seconds": "processor s",
@@ -90,7 +90,7 @@ def score(count: int, truth: set[Pair], answer: dict[str, Any]) -> dict[str, flo
 
     ``labels`` count as every pair within a group. ``harm``: documents removed that have no copy at or above the
     threshold in the whole set; ``orphans``: removed, and each copy of theirs too; ``left``: documents that stay
-    beside a copy that stays too. Groups are compared after transitive closure of both sides.
+    beside a copy that is kept too. Groups are compared after transitive closure of both sides.
     """
     if "pairs" in answer:
         reported = {(a, b) for a, b in answer["pairs"]}

@@ -170,9 +170,9 @@ def test_a_run_that_finds_pairs_and_removes_nothing_says_why() -> None:
         return [text for text in found.run.warnings if "nothing removed" in text or "that hold" in text]
 
     (said,) = warned(nd.find(train, against=texts, measure="containment"))
-    assert has_parts(said, "3 of 3 documents", "0.8", "stay")
+    assert has_parts(said, "3 of 3 documents", "0.8", "kept")
     (copied,) = warned(nd.find([*train, train[0]], against=texts, measure="containment"))
-    assert has_parts(copied, "3 of 4 documents", "stay")  # the copy goes
+    assert has_parts(copied, "3 of 4 documents", "kept")  # the copy goes
     assert has_parts(said, "--direction new-in-old", "--direction old-in-new")
     for held in ("old-in-new", "either"):
         other = nd.find(train, against=texts, measure="containment", direction=held)

@@ -141,7 +141,7 @@ def test_an_empty_base_text_changes_nothing(form: dict[str, Any], tmp_path: Path
     found, of_found = saved(tmp_path / "found", tmp_path / "empty.txt", **form)
     assert found == plain
     assert of_found.pop("base_text")["shingles"] == 0
-    assert "hold no words" in of_found["notes"].pop()
+    assert "holds no words" in of_found["notes"].pop()
     assert of_found == of_plain
 
 
@@ -267,7 +267,7 @@ def test_a_document_of_base_text_alone_is_kept_and_says_so(tmp_path: Path) -> No
         for more in ({}, {"method": "lsh"}, {"measure": "lcs"}, {"empty": "drop"}, {"empty": "one"}):
             found = nd.find([*letters, blank, half, "", template, letters[3]], **form, **more)
             assert [row["id"] for row in found.not_judged.to_pylist() if row["kind"] == "base text only"] == [61]
-            assert "base text only" in str(found.why(61))
+            assert "boilerplate only" in str(found.why(61))
             # the two blank forms are exact copies, and so are two letters
             assert found.copies.select(["id", "copy_of"]).to_pylist() == [
                 {"id": 63, "copy_of": 60},

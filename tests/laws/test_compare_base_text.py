@@ -67,23 +67,23 @@ def test_base_text_is_named_where_it_is() -> None:
     said = " ".join(found.text(120).split())
     assert "|:Dear customer,:|" in said
     assert said.count("|:Yours sincerely, the service team:|") == 2  # on both sides
-    assert "|:base text:| does not count" in said
+    assert "|:boilerplate:| does not count" in said
     assert has_parts(said, "22 of 29 tokens", "22 of 27", "not count")
     assert "|:we thank you for your letter and will answer it within the next few days:|." in found.text(90)
     page = found.html()
     assert '<span class="base" title="does not count">Yours sincerely, the service team</span>' in page
-    assert '; <span class="base">base text</span> does not count.' in page
+    assert '; <span class="base">boilerplate</span> does not count.' in page
     assert "<twice>" not in page
 
 
 def test_without_base_texts_nobody_speaks_of_them() -> None:
     found = nd.compare(OVEN, INVOICE)
-    assert "base text" not in found.text() + found.html() + str(found.as_dict())
+    assert "boilerplate" not in found.text() + found.html() + str(found.as_dict())
 
 
 def test_texts_of_base_text_alone_say_so() -> None:
     found = nd.compare(FORM, OVEN, ignore=[FORM])
-    assert has_parts(found.text(200), "A: base text only,", "nothing")
+    assert has_parts(found.text(200), "A: boilerplate only,", "nothing")
     assert found.measures["resemblance"] == 0
 
 

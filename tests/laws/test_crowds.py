@@ -109,7 +109,7 @@ def test_grouping_a_crowd_reports_how_far_it_is(monkeypatch: pytest.MonkeyPatch)
     small_crowds(monkeypatch, 40)
     progress, n = Totals(), 60
     nd.find(forms(n), groups="components", method="exact", progress=progress)
-    stages = ("group", "pairs of large clusters", "links of crowds")
+    stages = ("group", "pairs of large clusters", "links of large clusters")
     assert {name: (progress.total[name], progress.done[name]) for name in stages} == dict.fromkeys(stages, (n, n))
 
 

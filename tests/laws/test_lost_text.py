@@ -132,7 +132,7 @@ def test_why_names_the_longest_passage() -> None:
     found = nd.find([" ".join(words), " ".join(other[:80])], threshold=0.5, keep="first")
     assert has_parts(
         str(found.why(1)).splitlines()[-1],
-        "90.7 % stays",
+        "90.7 % is kept",
         "7 of its 76 shingles",
         "3 tokens",
         "“never again here”",
@@ -278,7 +278,7 @@ def test_a_stored_result_with_lose_removes_only_what_a_run_removes(share: float,
     assert known
     assert known == {id: expected[id] for id in known}
     spared = [row for row in stored.groups.to_pylist() if row["reason"].endswith("text would be lost")]
-    said = [text for text in stored.run.warnings if "what the documents that stay hold of them" in text]
+    said = [text for text in stored.run.warnings if "what the kept documents hold of them" in text]
     assert len(said) == bool(spared or stored.run.lost.unknown)
 
 

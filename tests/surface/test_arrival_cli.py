@@ -139,14 +139,14 @@ def test_decisions(run: Run, first: Path) -> None:
 def test_base_texts_count_in_no_document(run: Run, path: Path, tmp_path: Path) -> None:
     form = write_rows(tmp_path / "form.jsonl", [{"id": "form", "text": BASE}])
     result = run("collection", "add", path, form, "--role", "base")
-    assert result.out.splitlines()[-1] == f"1 base text added; {path} holds 1"
+    assert result.out.splitlines()[-1] == f"1 boilerplate text added; {path} holds 1"
     own = " ".join(f"own{number}" for number in range(9))
     rows = [{"id": id, "text": f"{BASE} {more}"} for id, more in (("a", own), ("b", own + " end"), ("c", ""))]
     letters = write_rows(tmp_path / "letters.jsonl", rows)
     result = run("collection", "add", path, letters, "--threshold", "0.5", "--on-near", "link")
     assert each_has_parts(
         result.out.splitlines()[-2:],
-        ("1 document near", "recall 0.9900 or more", "1 linked", "1 of base text alone"),
+        ("1 document near", "recall 0.9900 or more", "1 linked", "1 of boilerplate alone"),
         ("  b repeats a, 0.9000: linked, group 1",),
     )
     assert has_parts(run("collection", "info", path).out, "1 of these:", "no document")

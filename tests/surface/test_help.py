@@ -148,7 +148,7 @@ def test_inputs_without_a_command_show_their_largest_groups(
     assert result.status == 0, result.err
     lines = result.out.splitlines()
     assert lines[0] == "3 documents"
-    assert lines[1].startswith("  stays  a  word0 word1")
+    assert lines[1].startswith("  kept   a  word0 word1")
     assert lines[2].startswith("  0.979  b  word0 word1")
     assert lines[3].startswith("  copy   c  WORD0")
     assert all(len(line) <= 80 for line in lines)

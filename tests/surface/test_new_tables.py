@@ -36,7 +36,7 @@ def test_the_rows_that_stay_are_a_table(form: str, run: Run, tmp_path: Path) -> 
     words = ["dedup", tmp_path / "a.parquet", "--write-table", place, "-o"]
     first = run(*words, tmp_path / "out")
     assert first.status == 0, first.err
-    assert f"{place}: the rows that stay" in " ".join(first.out.split())
+    assert f"{place}: the kept rows" in " ".join(first.out.split())
     assert READ[form](str(place)).to_pydict() == pq.read_table(tmp_path / "out" / "kept.parquet").to_pydict()
     again = run(*words, tmp_path / "again")
     assert again.status == 2

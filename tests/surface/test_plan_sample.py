@@ -30,7 +30,7 @@ SECTIONS = [
     "Recommended",
     "Why",
     "The documents",
-    "Relatives and strangers",
+    "Versions and unrelated documents",
     "Pairs around the recommended line",
     "The effect of each threshold",
 ]

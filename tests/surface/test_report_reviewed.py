@@ -53,7 +53,7 @@ def test_the_figures_are_those_after_the_decisions(run: Run, reviewed: Path) -> 
     counts = nd.load(reviewed).run.counts
     assert (counts.removed, with_decisions["removed"]) == (5, 3)
     said = written(run, reviewed)
-    assert has_parts(said, "of 9 documents, 3 can be removed", "6 stay.")
+    assert has_parts(said, "of 9 documents, 3 can be removed", "6 are kept.")
     assert "run by itself removed 5;" in said
     assert "were removed" not in said
     assert re.search(r"to remove 3 \S+ % of the documents", said)
@@ -81,8 +81,8 @@ def test_what_follows_is_counted_beside_the_run_with_the_documents_concerned(run
     final = {
         json.loads(line)["id"] for line in (reviewed.with_name("final") / "kept.jsonl").read_bytes().splitlines()
     }
-    assert set(re.findall(r"(\S+) stays ", listed)) == final - kept
-    assert set(re.findall(r"(\S+) goes ", listed)) == kept - final
+    assert set(re.findall(r"(\S+) kept ", listed)) == final - kept
+    assert set(re.findall(r"(\S+) removed ", listed)) == kept - final
     assert has_parts(listed, "by Ann: keep both", "no group", "by Cleo: not alike", "by Bob <b>: keep")
     applied = written(run, reviewed.with_name("final"))
     assert "keep or remove" not in applied
@@ -107,7 +107,7 @@ def test_the_report_of_a_final_result_lists_the_decisions_that_made_it(run: Run,
     final = reviewed.parent / "final"
     assert run("apply", reviewed, "-o", final).status == 0
     said = written(run, final)
-    assert has_parts(said, "Of 9 documents, 3 were removed", "6 stay.")
+    assert has_parts(said, "Of 9 documents, 3 were removed", "6 are kept.")
     assert "This result follows 2 decisions of people: 1 by Ann, 1 by Bob <b>." in said
     assert "fox keep both with fox-12 Ann" in said
     assert "Tags: hot 2" in said

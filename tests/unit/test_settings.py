@@ -164,7 +164,7 @@ def test_refused(name: str, value: Any) -> None:
         ({"keep": "all"}, "To remove nothing, use neardup group or --dry-run."),
         ({"keep": ["max:date", "longst"]}, "Did you mean 'longest'?"),
         ({"keep": ["first", "longest"]}, "Give first last: it leaves no ties for the policies after it."),
-        ({"keep": ["none", "longest"]}, "Give none alone: no document of a group stays"),
+        ({"keep": ["none", "longest"]}, "Give none alone: no document of a group is kept"),
         ({"keep": ["max:a", "max:a"]}, "Give each policy once."),
         ({"keep": "order:split"}, "Name each value of the column once, the preferred one first"),
         ({"keep": "order"}, "Name the column and its values, the preferred one first: order:COLUMN=a,b,c."),

@@ -43,7 +43,7 @@ EXTRA = {
 }
 """Packages of the extra service, by their import names."""
 _SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
-_NOUNS = {"document": "document", "base": "base text"}
+_NOUNS = {"document": "document", "base": "boilerplate text"}
 _SHOWN = 20
 """Members to list for a group; --json lists more."""
 
@@ -230,7 +230,7 @@ def _repeats(added: Added) -> Iterator[str]:
     parts = [f"{display.counted(added.repeats, 'document')} near a stored one ({sure})"]
     parts += [f"{display.number(added.linked)} linked"] * bool(added.linked)
     parts += [f"{display.number(added.left_out)} not stored"] * bool(added.left_out)
-    parts += [f"{display.number(added.base_only)} of base text alone, near nothing"] * bool(added.base_only)
+    parts += [f"{display.number(added.base_only)} of boilerplate alone, near nothing"] * bool(added.base_only)
     yield ", ".join(parts)
     for one in added.near[:_SHOWN_NEAR]:
         group = "" if one.group is None else f", group {one.group}"
@@ -275,7 +275,7 @@ def list_documents(options: on_collections.ListOptions) -> int:
         return DONE
     for one in page.documents:
         parts = [display.printable(one.id), display.counted(one.tokens, "token")]
-        parts += [f"group {one.group}"] * (one.group is not None) + ["base text"] * (one.role == "base")
+        parts += [f"group {one.group}"] * (one.group is not None) + ["boilerplate"] * (one.role == "base")
         parts += [display.printable(notation.dumps(one.metadata, ensure_ascii=False))] * bool(one.metadata)
         typer.echo("  ".join(parts))
     if not page.documents:
@@ -562,7 +562,7 @@ def _facts(known: dict[str, Any]) -> Iterator[display.Line]:
     size = known["bytes"]
     yield "documents", display.number(known["documents"])
     if known["base_texts"]:
-        yield "base texts", f"{display.number(known['base_texts'])} of these: their text counts in no document"
+        yield "boilerplate", f"{display.number(known['base_texts'])} of these: their text counts in no document"
     yield "tokens", display.number(known["tokens"])
     yield "shingles", f"{display.number(known['shingles'])}, {display.number(known['postings'])} of them sampled"
     yield "texts", f"{display.size(size['text'])}, {display.size(size['text_packed'])} as stored"

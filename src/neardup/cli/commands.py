@@ -18,7 +18,7 @@ LOOK = "look"
 
 EXAMPLES = (
     ("neardup posts.jsonl", "the ten largest groups of near copies; nothing is written"),
-    ("neardup dedup posts.jsonl -o cleaned", "the documents that stay, and the evidence"),
+    ("neardup dedup posts.jsonl -o cleaned", "the kept documents, and the evidence"),
 )
 """Two examples at the end of the help: what to type, and the effect."""
 

@@ -273,7 +273,7 @@ def _written(result: Found, files: Mapping[str, Any], table: Path | None) -> str
         f"kept ({display.counted(kept.files, 'file')})" if name == "kept" and kept is not None else name
         for name in files["files"]
     )
-    also = "" if table is None else f"; {display.printable(typed(table))}: the rows that stay"
+    also = "" if table is None else f"; {display.printable(typed(table))}: the kept rows"
     return f"{files['out']}: {', '.join(names)}{also}"
 
 

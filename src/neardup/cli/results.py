@@ -92,7 +92,7 @@ def _verify(options: on_results.VerifyOptions, compared: bool) -> int:
 
 
 def show(options: on_results.ShowOptions) -> int:
-    """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others."""
+    """Show a document of a result: where it is, whether it is kept and why, its group, and the nearest others."""
     from neardup.deduplication.results import load
     from neardup.deduplication.reviews import as_reviewed, older_report
     from neardup.deduplication.texts import typed_id
@@ -275,7 +275,7 @@ def report(options: on_results.ReportOptions) -> int:
 
 
 def apply(options: on_results.ApplyOptions) -> int:
-    """Write the documents that stay after the review of a result, as people decided."""
+    """Write the documents that are kept after the review of a result, as people decided."""
     from neardup.deduplication.results import load
     from neardup.deduplication.reviews import review_in
     from neardup.deduplication.runs import fill_final, final_result
@@ -405,7 +405,7 @@ def _export_documents(options: on_results.ExportOptions) -> int:
     if result_at(options.out) is not None:
         raise InputError(
             f"{options.out} is not a collection",
-            "A collection; neardup apply writes the documents that stay after the review of a result",
+            "A collection; neardup apply writes the documents that are kept after the review of a result",
         )
     kept = options.what == KEPT
     with opened(options.out) as collection:

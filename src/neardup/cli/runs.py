@@ -44,14 +44,14 @@ _BELOW = 7
 NEXT = """
 What to try next:
   neardup dedup YOUR_FILES -o cleaned --dry-run    see what would be removed; nothing is written
-  neardup dedup YOUR_FILES -o cleaned              write the documents that stay, with the evidence
+  neardup dedup YOUR_FILES -o cleaned              write the kept documents, with the evidence
   neardup plan --threshold 0.7                     pairs that another threshold would find"""
 PROBLEMS = 5
 """Rows that could not be read of which the reasons are printed."""
 
 
 def dedup(options: DedupOptions) -> int:
-    """Remove near copies; write the documents that stay, and the evidence."""
+    """Remove near copies; write the kept documents, and the evidence."""
     with output.reports_aside(options.out):
         return run_on(_engine(options), "annotate" if options.annotate else "dedup", options)
 
@@ -434,7 +434,7 @@ def _lines_of(group: LargeGroup) -> Iterator[str]:
 
 def _likeness(member: GroupMember) -> str:
     if member.is_representative:
-        return "stays"
+        return "kept"
     if member.is_copy:
         return "copy"
     return "" if member.similarity is None else display.similarity(member.similarity)

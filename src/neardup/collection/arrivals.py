@@ -46,7 +46,7 @@ class Arrivals:
         role_of(role)
         if role == "base":
             if near is not None:
-                raise SettingError("near was given for base texts", "Without near: base texts are near nothing")
+                raise SettingError("near was given for boilerplate", "Without near: boilerplate is near nothing")
             require_no_groups(store)
         if on_near not in get_args(OnNear):
             raise SettingError(f"on_near is {on_near!r}", f"One of {', '.join(get_args(OnNear))}")

@@ -45,14 +45,14 @@ class Questions(StoredDocuments):
     """The part of a collection that answers questions."""
 
     def base_texts(self) -> list[str]:
-        """Return the ids of the base texts, in the order in which they were first added."""
+        """Return the ids of the boilerplate texts, in the order in which they were first added."""
         with self.store.reading():
             return self.store.ids(np.array(sorted(self.store.base_texts()), np.int64))
 
     def compare(self, a: str | int, b: str | int, **how: Any) -> Comparison:
         """Compare two documents by every measure, as :func:`neardup.compare` does, with the shingles of this file.
 
-        ``how`` are the keywords of that function; base texts are ignored, as by ``ignore``. Raises InputError for
+        ``how`` are the keywords of that function; boilerplate is ignored, as by ``ignore``. Raises InputError for
         an unknown id.
 
         >>> import tempfile
@@ -160,7 +160,7 @@ class Questions(StoredDocuments):
 
         The documents that may have one are found by the index and compared, ``most`` at most. ``recall`` of the
         result is the least probability that a passage of exactly this length is found: 1 but for very long
-        documents and short passages. Base text is not looked up.
+        documents and short passages. Boilerplate is not looked up.
         Raises UnknownIdError, and SettingError for the numbers.
 
         >>> import tempfile
@@ -279,7 +279,7 @@ class Collection(Questions, GroupsAndDecisions):
         for such a document: "keep" stores it, "link" stores it and puts it into the group of the document that it
         repeats, "reject" does not store it. ``neardup.collection.Near(0.8, recall=1)`` misses none, and is slower.
 
-        ``role`` "base" adds base texts, such as templates: their shingles count in no document. They must come
+        ``role`` "base" adds boilerplate, such as templates: its shingles count in no document. They must come
         before the first group (docs/reference/collection.md).
 
         Rows that cannot be read are left out and listed in the result. Raises OutputError when another process or

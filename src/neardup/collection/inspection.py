@@ -48,7 +48,7 @@ def _of_group(store: Store, sets: Sets, row: GroupRow, members: list[MemberRow])
         return
     sizes = sets.sizes(documents)
     if not sets.base.numbers.isdisjoint(documents):
-        yield f"Group {row.number} has a member that is a base text"
+        yield f"Group {row.number} has a member that is boilerplate"
     counted = dict(zip(documents, sets.shared(row.representative, documents).tolist(), strict=True))
     if counted != {one.document: one.shared for one in members}:
         yield f"Counts of members of group {row.number} with its representative contradict their texts"
@@ -152,7 +152,7 @@ def _roles(store: Store) -> list[str]:
     numbers = np.array(sorted(store.base_texts()), np.int64)
     if len(store.rows(numbers)) == len(numbers):
         return []
-    return ["There are base texts without a document"]
+    return ["There are boilerplate texts without a document"]
 
 
 def _digests(entries: Entries, numbers: Int64s) -> dict[str, int]:

@@ -49,8 +49,8 @@ class HitEvidence:
     ``shared`` are the shingles in both, ``size_query`` and ``size_hit`` those of each.
 
     ``clause`` is the fingerprint clause that the evidence belongs to; ``score`` is its measure, which sorts the
-    hits. In a collection with base texts, ``full_size_query`` and ``full_size_hit`` are the sizes with
-    base text, which does not count.
+    hits. In a collection with boilerplate, ``full_size_query`` and ``full_size_hit`` are the sizes with
+    boilerplate, which does not count.
     """
 
     clause: str

@@ -322,7 +322,7 @@ class Added:
     ``problems`` and ``near`` keep the first 1,000 items. ``rejected`` counts all rows that could not be read and
     ``repeats`` all documents that repeat a stored one; ``linked`` of them joined a group, ``left_out`` were not
     stored. ``recall`` is the promised recall of finding them; None without ``near``. ``base_only`` counts the
-    documents compared of which nothing counts, because all their text is base text: they repeat nothing.
+    documents compared of which nothing counts, because all their text is boilerplate: they repeat nothing.
     """
 
     added: int = 0

@@ -105,9 +105,9 @@ def require_no_groups(store: Store) -> None:
     groups = store.groups.count()
     if groups:
         raise InputError(
-            f"The base texts of this collection cannot change: it has {display.counted(groups, 'group')}",
-            "Base texts that are added before the first group is formed; nothing was changed",
-            "Add the base texts, and then the documents, to a new collection",
+            f"The boilerplate of this collection cannot change: it has {display.counted(groups, 'group')}",
+            "Boilerplate that is added before the first group is formed; nothing was changed",
+            "Add the boilerplate, and then the documents, to a new collection",
         )
 
 
@@ -116,7 +116,7 @@ def require_same_role(store: Store, replaced: Mapping[str, int], role: Role) -> 
     bases = store.base_texts()
     other = next((id for id, number in replaced.items() if (number in bases) != (role == "base")), None)
     if other is not None:
-        known = "an ordinary document" if role == "base" else "a base text"
+        known = "an ordinary document" if role == "base" else "boilerplate"
         raise InputError(
             f"The document {other[:80]!r} is {known}, and would be replaced by one of another role",
             "A document of the same role; nothing was stored",

@@ -85,7 +85,7 @@ class OfferedDocuments(Protocol):
         """Return the group of a document, if it is in one."""
 
     def base_texts(self) -> builtins.list[str]:
-        """Return the ids of the base texts."""
+        """Return the ids of the boilerplate texts."""
 
     def info(self) -> dict[str, Any]:
         """Return the size and the settings."""
@@ -122,7 +122,7 @@ class Shard(Protocol):
         """Return the settings of the collection."""
 
     def base_texts(self) -> Sequence[str]:
-        """Return the base texts themselves."""
+        """Return the boilerplate texts themselves."""
 
     def look_up(self, ids: Sequence[str], fields: Sequence[str], seconds: float | None) -> LookUp:
         """Return those of the documents and of the fields of metadata that exist."""
@@ -191,7 +191,7 @@ class AbsentShard:
         raise self._error
 
     def base_texts(self) -> Sequence[str]:
-        """No base texts."""
+        """No boilerplate."""
         raise self._error
 
     def look_up(self, ids: Sequence[str], fields: Sequence[str], seconds: float | None) -> LookUp:
@@ -225,7 +225,7 @@ class OpenShard:
         return self.collection.settings.as_dict()
 
     def base_texts(self) -> Sequence[str]:
-        """Return the base texts themselves."""
+        """Return the boilerplate texts themselves."""
         return texts_of(self.collection.store)
 
     def look_up(self, ids: Sequence[str], fields: Sequence[str], seconds: float | None) -> LookUp:

@@ -109,7 +109,7 @@ class Position(NamedTuple):
 class Collections:
     """Several collections that answer as one, in the given order; ``create`` makes them.
 
-    Every document is in the shard of ``shard_of``. The settings of all must agree, and so must their base texts.
+    Every document is in the shard of ``shard_of``. The settings of all must agree, and so must their boilerplate.
     Recall is as in one collection; a search without numbers (``FINGERPRINT:id``) finds the same documents only
     if the shards share the secret of their hashes, as those of ``create`` do. Groups are not formed over shards:
     ``on_near="link"`` is refused.
@@ -191,8 +191,8 @@ class Collections:
         if texts != first[2]:
             self._forget()
             raise SettingError(
-                f"The base texts of {name} are not those of {first[0]}",
-                "The same base texts in every shard",
+                f"The boilerplate of {name} are not those of {first[0]}",
+                "The same boilerplate in every shard",
                 "Add them to each shard",
             )
         self._alike.add(number)
@@ -478,7 +478,7 @@ class Collections:
         self._holder(usable_id(id))
 
     def base_texts(self) -> builtins.list[str]:
-        """Return the ids of the base texts, which are those of every shard."""
+        """Return the ids of the boilerplate texts, which are those of every shard."""
         return self.parts[0].collection.base_texts()
 
     def list(self, after: int | None = None, limit: int = 100, *, texts: bool = False) -> DocumentPage:

@@ -98,8 +98,8 @@ class ComparisonRecord:
     - ``redundant_a``, ``redundant_b``, ``matched_a``, ``matched_b`` bool[units]: the information match: the units
       that repeat their own document, and those among the others that are in the other document.
     - ``settings``: the settings of the call; ``stop_words`` is the language, or the number of distinct words.
-    - ``base_a``, ``base_b`` int64[k, 2]: the runs [begin, end) of units in base text. They are in ``a``, ``b`` and
-      in the matches, but no measure counts them, except ``simhash_distance``.
+    - ``base_a``, ``base_b`` int64[k, 2]: the runs [begin, end) of units in boilerplate. They are in ``a``, ``b``
+      and in the matches, but no measure counts them, except ``simhash_distance``.
     - ``left_out_a``, ``left_out_b`` int64[k, 2]: the characters [begin, end) of masks, numbers and stop words that
       are left out: they are in no unit, and so in no measure. ``counts_left_out`` are, for a and b, the places of
       each mask, then the numbers and the stop words.
@@ -126,7 +126,7 @@ class ComparisonRecord:
 
     @property
     def ignores(self) -> bool:
-        """Whether base texts were given."""
+        """Whether boilerplate was given."""
         return "ignore" in self.settings
 
     @property

@@ -132,7 +132,7 @@ class AddedAnswer:
     """Counts of the documents by outcome.
 
     `repeats` of them repeat a stored one, `linked` of these joined a group, `left_out` were not stored, and
-    `base_only` consist of base text alone. `recall` is promised for `near`, or null without it.
+    `base_only` consist of boilerplate alone. `recall` is promised for `near`, or null without it.
     """
 
     added: int
@@ -176,7 +176,7 @@ class MetadataAnswer:
 
 @dataclass(frozen=True)
 class BaseTextsAnswer:
-    """The ids of the base texts, in the order in which they were first added."""
+    """The ids of the boilerplate texts, in the order in which they were first added."""
 
     ids: list[str]
 
@@ -185,7 +185,7 @@ class BaseTextsAnswer:
 class HitLine:
     """A document that fits the query, with counts if a fingerprint clause holds for it, and the fields asked for.
 
-    `full_size_query` and `full_size_hit` include base text, if the collection has any.
+    `full_size_query` and `full_size_hit` include boilerplate, if the collection has any.
     """
 
     id: str

@@ -174,7 +174,7 @@ class Client:
         return self._sender.send(Document, "GET", "/v1/documents", id=usable_id(id))
 
     def base_texts(self) -> builtins.list[str]:
-        """Return the ids of the base texts, in the order in which they were first added."""
+        """Return the ids of the boilerplate texts, in the order in which they were first added."""
         return self._sender.send(answers.BaseTextsAnswer, "GET", "/v1/base-texts").ids
 
     def list(self, after: int | None = None, limit: int = 100, *, texts: bool = False) -> DocumentPage:

@@ -184,7 +184,7 @@ def _add_documents(routes: Routes, executor: Executor) -> None:
 
     @routes.add("GET", "/v1/base-texts", Described(answers.BaseTextsAnswer))
     async def base_texts() -> Response:
-        """List the ids of the base texts."""
+        """List the ids of the boilerplate texts."""
         return await executor.read(lambda: answer(answers.BaseTextsAnswer(executor.collection.base_texts())))
 
 
@@ -426,7 +426,7 @@ def _compared(
     documents, base = read
     texts, (of_a, of_b) = [text for text, _ in documents], [metadata for _, metadata in documents]
     if sum(map(len, [*texts, *base])) > COMPARED_BYTES:
-        most = f"{COMPARED_BYTES:,} characters in both, and in the base texts"
+        most = f"{COMPARED_BYTES:,} characters in both, and in the boilerplate"
         raise RefusedError(413, "The documents are too large to compare", most)
     both = compared_texts(*texts, **as_compared(executor.settings), seconds=seconds, ignore=base)
     parts = differing_parts(of_a, of_b, known=executor.has_parts)

@@ -151,7 +151,7 @@ class RemoteShard:
             self._settings = None
 
     def base_texts(self) -> Sequence[str]:
-        """Return the base texts themselves."""
+        """Return the boilerplate texts themselves."""
         return [self._client.get(id).text for id in self._client.base_texts()]
 
     def look_up(self, ids: Sequence[str], fields: Sequence[str], seconds: float | None) -> LookUp:

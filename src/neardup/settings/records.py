@@ -344,20 +344,20 @@ class Relations:
         "",
         rules.OPTIONAL_COLUMN,
         "Compare only documents with different values in this column, for example train and test; copies and near "
-        "copies with the same value stay.",
+        "copies with the same value are kept.",
         metavar="COLUMN",
     )
     no_self: bool = rules.setting(
         False,
         rules.TRUE_OR_FALSE,
         "With a reference set: compare the documents with those of the reference set only, not with each other. "
-        "Copies and near copies among them stay.",
+        "Copies and near copies among them are kept.",
     )
 
 
 @dataclass(frozen=True)
 class Keep:
-    """Which member of a group stays, and the columns of kept documents about the others."""
+    """Which member of a group is kept, and the columns of kept documents about the others."""
 
     PANEL: ClassVar = rules.STAY
 
@@ -395,7 +395,7 @@ class Keep:
         1.0,
         rules.share("a number from 0 to 1"),
         "Remove a near copy only if at most this share of its shingles is lost, that is, in no document of its "
-        "group that stays; 0: lose nothing; 1: off.",
+        "group that is kept; 0: lose nothing; 1: off.",
     )
     most_removed: float = rules.setting(
         1.0,
@@ -454,8 +454,8 @@ class ReadingSettings:
     text_suffix: str = rules.setting(
         "auto",
         rules.Rule("auto, or a suffix such as txt or caption.txt", rules.is_suffix),
-        "Suffix of the text in samples of several files with one stem, whose files stay or go together. auto: the "
-        "only file that is a document, beside labels, images and the like.",
+        "Suffix of the text in samples of several files with one stem, whose files are kept or removed together. "
+        "auto: the only file that is a document, beside labels, images and the like.",
     )
     query: str = rules.setting(
         "",

@@ -47,7 +47,7 @@ WIDTHS = (64, 128)
 LONGEST_FEATURE = 64
 
 INPUT, ACCESS, COMPARED, SEARCH, GROUPS = "Input", "Access", "What is compared", "Search", "Groups"
-STAY, EARLIER, OUTPUT, WORK, OTHER = "Documents that stay", "Earlier results", "Output", "Work", "Help"
+STAY, EARLIER, OUTPUT, WORK, OTHER = "Kept documents", "Earlier results", "Output", "Work", "Help"
 
 PANELS = (INPUT, ACCESS, COMPARED, SEARCH, GROUPS, STAY, EARLIER, OUTPUT, WORK, OTHER)
 """The purposes, in the order of the help."""
@@ -278,7 +278,7 @@ def of_keep(value: object, orders: Iterable[str]) -> str:
     """
     policies = listed(value)
     if KEEP_NONE in policies and len(policies) > 1:
-        return "Give none alone: no document of a group stays, so nothing is left to choose."
+        return "Give none alone: no document of a group is kept, so nothing is left to choose."
     early = [policy for policy in policies[:-1] if policy in ("first", "last")]
     if early:
         return f"Give {early[0]} last: it leaves no ties for the policies after it."

@@ -195,13 +195,13 @@ def _of_keep(chosen: Settings) -> Iterator[_Contradiction]:
     yield (
         none and keep.only_contained > 0,
         f"only_contained is {keep.only_contained:g} and keep is 'none'",
-        "With keep none, only_contained 0: no document stays that could contain another",
+        "With keep none, only_contained 0: no document is kept that could contain another",
         "Leave out one of the two",
     )
     yield (
         none and keep.lose < 1,
         f"lose is {keep.lose:g} and keep is 'none'",
-        "With keep none, lose 1: all text of a family goes",
+        "With keep none, lose 1: all text of a connected component goes",
         "Leave out one of the two",
     )
     yield (

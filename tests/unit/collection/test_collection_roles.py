@@ -79,11 +79,11 @@ def test_wrong_calls_are_refused(path: Path) -> None:
     with Collection(path) as made:
         assert_refused(
             (SettingError, "role is 'x'", lambda: made.add(["a"], role="x")),  # type: ignore[arg-type]
-            (SettingError, r"near .* base texts", lambda: made.add(["a"], role="base", near=0.8)),
+            (SettingError, r"near .* boilerplate", lambda: made.add(["a"], role="base", near=0.8)),
         )
         made.add(table({"form": FORM}), role="base")
         made.add(table({"letter": FORM + " dear"}))
-        for id, role, is_now in (("form", "document", "a base text"), ("letter", "base", "an ordinary document")):
+        for id, role, is_now in (("form", "document", "boilerplate"), ("letter", "base", "an ordinary document")):
             with pytest.raises(InputError, match=f"The document '{id}' is {is_now}"):
                 made.add(table({id: "new"}), on_duplicate="replace", role=role)  # type: ignore[arg-type]
             assert made.add(table({id: "new"}), on_duplicate="skip", role=role).skipped == 1  # type: ignore[arg-type]
@@ -91,7 +91,7 @@ def test_wrong_calls_are_refused(path: Path) -> None:
             made.decide("form", "letter", "duplicate")
         assert made.get("form").text == FORM
         made.add(table({"form": FORM + " dear"}), on_duplicate="replace", role="base")
-        with pytest.raises(QueryError, match=r"base text.*not count"):
+        with pytest.raises(QueryError, match=r"boilerplate.*not count"):
             made.search("SIMILAR:letter")
 
 

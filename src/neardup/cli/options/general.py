@@ -85,7 +85,7 @@ AGAINST_ID = option.Declared(
 IGNORE = option.Declared(
     ("--ignore",),
     (),
-    "Base texts: templates, forms, licences. Shingles in these documents count nowhere. May be repeated.",
+    "Boilerplate: templates, forms, licences. Shingles in these documents count nowhere. May be repeated.",
     "FILE",
     panel=COMPARED,
 )
@@ -123,7 +123,7 @@ STORE_TEXTS = option.Declared(
 WRITE_TABLE = option.Declared(
     ("--write-table",),
     None,
-    "Write the rows that stay as a new table, too: of Delta Lake (NAME.delta) or Lance (NAME.lance), here or at s3://.",
+    "Write the kept rows as a new table, too: of Delta Lake (NAME.delta) or Lance (NAME.lance), here or at s3://.",
     "NAME",
     panel=OUTPUT,
     at_url=option.TABLE_AT_URL,

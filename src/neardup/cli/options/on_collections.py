@@ -43,10 +43,10 @@ class AddOptions:
 
     An id that exists already with another text or other metadata is an error, unless --replace is
     given. Others can write while many documents are added. If the command is stopped, those added
-    before stay, and the same command again adds the rest. Files with one document each
+    before remain, and the same command again adds the rest. Files with one document each
     (text, HTML, PDF, DOCX, mail) have their paths as ids, and keep their properties as metadata:
     from, to, cc, date, subject, title, author, url. With --threshold each document is compared with the
-    stored ones and those before it. With --role base the documents are base texts, such as
+    stored ones and those before it. With --role base the documents are boilerplate, such as
     templates, whose text counts in no document.
 
     Exit status: 0 done; 1 done, but some input was rejected (--problems lists it); 2 error, and
@@ -83,7 +83,7 @@ class AddOptions:
     role: str = option(
         "--role",
         "document",
-        "document, or base: base texts, such as templates, count in no document.",
+        "document, or base: boilerplate, such as templates, counts in no document.",
         "NAME",
         panel=INPUT,
     )

@@ -54,9 +54,9 @@ PARTS = Declared(
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DedupOptions:
-    """Remove near copies; write the documents that stay, and the evidence.
+    """Remove near copies; write the kept documents, and the evidence.
 
-    At least one document of each group stays, unless people decided otherwise: with --decisions the
+    At least one document of each group is kept, unless people decided otherwise: with --decisions the
     groups follow the decisions of a review.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
@@ -65,7 +65,7 @@ class DedupOptions:
     EXAMPLES: ClassVar = (
         (
             "neardup dedup shards/ -o cleaned --by lang --keep max:stars",
-            "each language by itself; the best rated stays",
+            "each language by itself; the best rated is kept",
         ),
         ("neardup dedup a.jsonl -o - | gzip > kept.jsonl.gz", "the kept rows alone, in a pipe"),
     )
@@ -84,7 +84,7 @@ class DedupOptions:
         spelling=("--decisions",),
         default=None,
         help="Follow the decisions that people made about the result in this folder: documents that are alike or "
-        "not, that stay or go, and those that represent a group. Decisions that do not apply are listed.",
+        "not, that are kept or removed, and those that represent a group. Decisions that do not apply are listed.",
         panel=EARLIER,
     ).field()
     key: Path | None = replace(general.KEY, help=f"With fingerprints in --against: {general.KEY.help}").field()
@@ -117,7 +117,7 @@ class DedupOptions:
         "--revisits",
         False,
         "Of web archives: in the place of each removed capture, write a revisit record if its payload is that of "
-        "the capture that stays, byte for byte; otherwise a metadata record with the reason.",
+        "the kept capture, byte for byte; otherwise a metadata record with the reason.",
         panel=OUTPUT,
     )
     annotate: bool = option(
@@ -463,7 +463,7 @@ class PassagesOptions:
     """Find the passages that occur more than once, with all their places.
 
     Every passage of at least the given number of tokens that occurs twice or more is found, in different
-    documents or in one. With --cut, each stays in one place, and the others are cut out of the texts.
+    documents or in one. With --cut, each remains in one place, and the others are cut out of the texts.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """

@@ -21,7 +21,7 @@ from neardup.io.place import Place
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShowOptions:
-    """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others.
+    """Show a document of a result: where it is, whether it is kept and why, its group, and the nearest others.
 
     The nearest others are the documents just outside the group, by the stored pairs. Exit status: 0
     done; 2 error.
@@ -97,7 +97,7 @@ class ReviewOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ApplyOptions:
-    """Write the documents that stay after the review of a result, as people decided.
+    """Write the documents that are kept after the review of a result, as people decided.
 
     Nothing is compared again: the groups are those of the result, changed by the decisions in its
     folder, and the documents are read again from its input. Without decisions these are the documents
@@ -129,7 +129,7 @@ class ApplyOptions:
 class RegroupOptions:
     """Group the pairs of an earlier result at a stricter threshold.
 
-    No documents are read, and all other settings stay those of the result.
+    No documents are read, and all other settings are those of the result.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
@@ -169,10 +169,11 @@ class ExportOptions:
     what: str = option(
         "--what",
         "groups",
-        "groups: each member of a group, with its verdict, tags and fate. decisions: each decision, with its "
-        "author and time. tags: the documents with tags. pairs: the edges of a graph, which are the pairs and"
-        " exact copies of a result, or the members of groups of a collection, each with its representative. "
-        "documents: the documents of a collection, as jsonl or parquet. kept: those of them that stay: in no "
+        "groups: each member of a group, with its verdict, tags and whether it is kept. decisions: each decision, "
+        "with its author and time. tags: the documents with tags. pairs: the edges of a graph, which are the "
+        "pairs and exact copies of a result, or the members of groups of a collection, each with its "
+        "representative. "
+        "documents: the documents of a collection, as jsonl or parquet. kept: those of them that are kept: in no "
         "group, representatives, and by decision (keep both).",
         "NAME",
     )
@@ -210,7 +211,7 @@ class ImportOptions:
     """Read tags and decisions from a file of another program into a result or a collection.
 
     The file is csv, jsonl, parquet, dat or xlsx, with a column of ids and one of tags, separated by
-    semicolons. Of a table of groups that neardup export wrote, changed verdicts and fates of a result
+    semicolons. Of a table of groups that neardup export wrote, changed values of verdict and fate of a result
     are stored, too; into a collection, a table of decisions (export --what decisions). An empty cell
     changes nothing, none withdraws. Exit status: 0 done; 1 done, but some ids are unknown and were
     left out; 2 error.

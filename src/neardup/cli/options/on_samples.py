@@ -70,7 +70,7 @@ class PlanOptions:
     """Show the bands for a threshold and a recall; with documents, advise on them.
 
     Without documents: the bands, and the probability with which pairs of each resemblance are found.
-    With a SAMPLE of your documents: the gap between relatives and strangers, the effect of each
+    With a SAMPLE of your documents: the gap between versions and unrelated documents, the effect of each
     threshold, the closest pairs, traps, recall and cost, and a command that separates them.
     With --sketch simhash: the tables for a Hamming distance, without SAMPLE.
     """

@@ -116,7 +116,7 @@ class Deciding:
         made = self._log.in_force(_subject(pair))
         if made is not None:
             if not self._store.base_texts().keys().isdisjoint(pair):
-                raise InputError("A base text is in no group", "Two documents that are not base texts")
+                raise InputError("Boilerplate is in no group", "Two documents that are not boilerplate")
             self._refuse_contradiction(pair, made.value)
         self._grouping.decided(pair, was, made, about)
         self._grouping.finish()

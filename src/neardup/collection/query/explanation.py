@@ -124,7 +124,7 @@ def _fingerprint(step: plans.FingerprintStep) -> Iterator[str]:
     least = "its only" if target.n == 1 else f"{step.least:,} or more of its {target.n:,}"
     yield f"{STEP}so they share {least} {'shingle' if target.n == 1 else 'shingles'}"
     if target.full_size > target.n:
-        yield f"{STEP}{target.full_size - target.n:,} other shingles of it are base text and do not count"
+        yield f"{STEP}{target.full_size - target.n:,} other shingles of it are boilerplate and do not count"
     if target.is_short:
         yield (
             f"{STEP}it has fewer than {target.length} words and is one shingle: only documents of the very same "

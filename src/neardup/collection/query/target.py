@@ -122,8 +122,8 @@ def target_of(clause: syntax.Fingerprint, query: syntax.Query, view: View, open_
         asked = reading.overlap, reading.probability
         target = form(name, view.text(number), number, *asked, in_order=view.known_shingles(number))
     if not target.n and target.full_size:
-        what = f"All text in {target.name} is base text, which does not count"
-        raise _error(clause, query, what, "A text with shingles that no base text of this collection contains")
+        what = f"All text in {target.name} is boilerplate, which does not count"
+        raise _error(clause, query, what, "A text with shingles that no boilerplate of this collection contains")
     if not target.n:
         counting = " that counts" * (target.cleaner is not None)
         what = f"There is no word{counting} in {target.name}"

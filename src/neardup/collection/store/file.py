@@ -340,7 +340,7 @@ STEPS: Steps = {}
 """``STEPS[n]`` converts the tables of version n to those of version n + 1."""
 
 
-_WITH_MORE = f", and {WITH_BASE_TEXTS} if there are base texts"
+_WITH_MORE = f", and {WITH_BASE_TEXTS} if there is boilerplate"
 
 
 def migrate(

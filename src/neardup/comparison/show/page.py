@@ -126,7 +126,7 @@ class ComparisonBody:
         self.opens_list = full or self.count <= LISTED_OPEN
         self.notes = list(wording.notes_on(record))
         self.style_words = wording.style_words(record)
-        self.uncounted = wording.uncounted(record) or "base text" * record.ignores
+        self.uncounted = wording.uncounted(record) or "boilerplate" * record.ignores
         self.proven = record.proven
 
     def html(self, macro: str, *values: object) -> Markup:
@@ -143,7 +143,7 @@ class ComparisonBody:
         yield "Alike", f"{alike}{of['containment_b']} of B in A"
         yield "In common", wording.common_sentence(record)
         if record.ignores:
-            yield "Base text", wording.base_sentence(record)
+            yield "Boilerplate", wording.base_sentence(record)
         if record.leaves_out:
             yield "Left out", wording.left_out_sentence(record)
         yield "Differences", wording.differences_sentence(self._alignment, record.not_compared)

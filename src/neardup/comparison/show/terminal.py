@@ -122,7 +122,7 @@ def facts_of(record: ComparisonRecord, width: int, every: bool) -> Iterator[str]
     facts.append(("differences", wording.differences_sentence(record.alignment, record.not_compared)))
     characters = wording.characters_sentence(record.alignment)
     facts += [("characters", f"{characters} (in equal {wording.unit_of(record)}s)")] * bool(characters)
-    facts += [("base text", wording.base_sentence(record))] * record.ignores
+    facts += [("boilerplate", wording.base_sentence(record))] * record.ignores
     facts += [("left out", wording.left_out_sentence(record))] * record.leaves_out
     for text in aligned([*facts, *(("note", note) for note in wording.notes_on(record))], width):
         yield from text.splitlines()

@@ -77,18 +77,18 @@ def common_sentence(record: ComparisonRecord) -> str:
     in_moved = f", {number(moved)} of them moved" if moved else ""
     common, all_a, all_b = (number(of[name]) for name in ("common_literal", "tokens_a", "tokens_b"))
     if record.ignores:  # the matches are those of the whole texts
-        return f"{common} of {all_a} {unit_of(record)}s of A and {all_b} of B, besides base text"
+        return f"{common} of {all_a} {unit_of(record)}s of A and {all_b} of B, besides boilerplate"
     in_matches = f"in {counted(matches, 'match', 'matches')}{in_moved}"
     return f"{common} of {all_a} {unit_of(record)}s of A and {all_b} of B {in_matches}"
 
 
 def base_sentence(record: ComparisonRecord) -> str:
-    """Return a sentence about the base text of both; "" without base texts."""
+    """Return a sentence about the boilerplate of both; "" without any."""
     if not record.ignores:
         return ""
     sides = ((record.a, record.base_a), (record.b, record.base_b))
     inside = [f"{number(int((runs[:, 1] - runs[:, 0]).sum()))} of {number(len(units))}" for units, runs in sides]
-    return f"{inside[0]} {unit_of(record)}s of A and {inside[1]} of B are base text and do not count"
+    return f"{inside[0]} {unit_of(record)}s of A and {inside[1]} of B are boilerplate and do not count"
 
 
 def left_out_sentence(record: ComparisonRecord) -> str:
@@ -122,7 +122,7 @@ def _kinds_left_out(counts: Mapping[str, Any]) -> Iterator[str]:
 
 def uncounted(record: ComparisonRecord) -> str:
     """Return the name of the text that does not count."""
-    names = ["base text"] * bool(len(record.base_a) or len(record.base_b))
+    names = ["boilerplate"] * bool(len(record.base_a) or len(record.base_b))
     names += ["left out"] * bool(len(record.left_out_a) or len(record.left_out_b))
     return " or ".join(names)
 
@@ -218,7 +218,7 @@ def notes_on(record: ComparisonRecord) -> Iterator[str]:
         yield f"{' and '.join(short)}: shorter than a match of {least}; only an identical text would match."
     covered = [name for name, size in sizes.items() if size and not record.measures[f"tokens_{name.lower()}"]]
     if covered:
-        yield f"{' and '.join(covered)}: base text only, nothing is left to compare."
+        yield f"{' and '.join(covered)}: boilerplate only, nothing is left to compare."
     yield from (cap[0].upper() + cap[1:] + "." for cap in (*record.caps, *record.alignment.caps))
 
 

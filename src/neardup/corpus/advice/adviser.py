@@ -132,7 +132,7 @@ def advise_on(
 ) -> Advice:
     """Return advice on opened documents.
 
-    ``words`` name them, and the base texts to ``ignore``, on the recommended command line. Raises InputError if a
+    ``words`` name them, and the boilerplate to ``ignore``, on the recommended command line. Raises InputError if a
     column that the settings name is missing or of the wrong type.
     """
     check_columns(documents, settings.keep, settings.relations)

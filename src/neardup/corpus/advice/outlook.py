@@ -68,10 +68,10 @@ SAME_GROUPS, CHAINS = 0.98, 0.01
 share of the links is expected to be false."""
 
 DOUBTS = {
-    "no gap": "No threshold separates relatives from strangers.",
-    "template": "Strangers in one template are as alike as relatives.",
-    "one family": "No strangers show where the family ends.",
-    "no near copies": "Relatives that share no more than strangers do cannot be seen.",
+    "no gap": "No threshold separates versions from unrelated documents.",
+    "template": "Unrelated documents in one template are as alike as versions.",
+    "one family": "No unrelated documents show where the versions end.",
+    "no near copies": "Versions that share no more than unrelated documents do cannot be seen.",
 }
 """Why the advice is not sure, if there is no gap."""
 
@@ -206,11 +206,10 @@ def _doubt(best: _Candidate, most: float, others: int, documents: int) -> str:
     """Return the reason why a gap is not sure, or ""."""
     gap, cut, expected = best.gap, best.gap.cut, best.expected(most)
     if cut.links < FEW:
-        return f"Only {counted(cut.pairs, 'pair')} of relatives: too few to show how alike relatives are."
+        return f"Only {counted(cut.pairs, 'pair')} of versions: too few to show how alike versions are."
     if documents - cut.links < STRANGERS:
-        return (
-            f"Only {counted(documents - cut.links, 'text')} that differ: too few to show how alike strangers are."
-        )
+        differ = counted(documents - cut.links, "text")
+        return f"Only {differ} that differ: too few to show how alike unrelated documents are."
     if cut.largest > largest_usual(documents):
         return (
             f"One group has {cut.largest:,} of {counted(documents, 'document')}: it may be a subject or a form, "

@@ -17,10 +17,10 @@ TOLD = ("threshold", "unit", "length", "method", "measure", "groups")
 """Settings that a recommended command always names."""
 
 WITHOUT_GAP = {
-    "template": "strangers in one template are as alike as versions of one text. This is above all such pairs, so "
-    "no document goes only because it is in the same template.",
-    "one family": "all documents are one family: each reaches this resemblance with another one. Add others to "
-    "the sample, to show where the family ends.",
+    "template": "unrelated documents in one template are as alike as versions of one text. This is above all such "
+    "pairs, so no document goes only because it is in the same template.",
+    "one family": "all documents are versions of one text: each reaches this resemblance with another one. Add "
+    "others to the sample, to show where the versions end.",
     "no gap": "there is no gap: any threshold cuts through alike pairs, and this one is cautious.",
 }
 """The reason for the threshold, by outcome."""
@@ -156,17 +156,17 @@ def look_of(looks: Sequence[Look], chosen: Outlook) -> Look:
 def _why_runs(choice: Separation, look: Look) -> str:
     others = [other.pairs for other in choice.looks if other.clear and other is not look]
     if not others:
-        return "nothing else in the table below separates relatives from strangers as clearly."
+        return "nothing else in the table below separates versions from unrelated documents as clearly."
     fewer = f"others find as few as {min(others):,}" if min(others) < look.pairs else "no other one finds more"
-    return f"they separate relatives from strangers and find {counted(look.pairs, 'pair')}; {fewer}."
+    return f"they separate versions from unrelated documents and find {counted(look.pairs, 'pair')}; {fewer}."
 
 
 def _why_threshold(chosen: Outlook, look: Look) -> str:
     near = f"{-(-look.strangers_high * 100 // 1) / 100:.2f}"  # rounded up
     weakest = similarity(look.relatives_low, 2)
     seen = (
-        f"99 of 100 pairs of strangers are at most {near}, and 19 of 20 pairs of relatives reach {weakest}. "
-        f"The expected F1 is {similarity(look.expected_f1, 2)}."
+        f"99 of 100 pairs of unrelated documents are at most {near}, and 19 of 20 pairs of versions reach "
+        f"{weakest}. The expected F1 is {similarity(look.expected_f1, 2)}."
         if look.expected_f1
         else f"the {counted(look.pairs, 'pair')} found reach {weakest}, and 99 of 100 others are at most {near}."
     )
@@ -177,14 +177,16 @@ def _why_threshold(chosen: Outlook, look: Look) -> str:
 def _why_groups(chosen: Outlook, keep: Keep) -> str:
     chained, principal = chosen.chained_pairs, chosen.principal_pairs
     if keep.keep == KEEP_NONE:
-        return "with --keep none, all documents of a family go."
+        return "with --keep none, all documents of a connected component go."
     if chosen.groups == "components":
         share = percent(chained - principal, max(chained, 1))
-        return f"{share} of the pairs in groups are linked only through others, and no chain leads to a stranger."
+        return (
+            f"{share} of the pairs in groups are linked through others alone, and no chain leads to another text."
+        )
     if chosen.outcome in ("gap", "one family"):
         more = counted(chained - principal, "further pair") if chained > principal else "nothing more"
         return f"each member is near to its representative itself; chains would find {more}."
-    return "without a gap, chains of pairs lead from one text to a stranger."
+    return "without a gap, chains of pairs lead from one text to another."
 
 
 def around(ids: Sequence[str], texts: Sequence[str], chosen: Outlook) -> Around:

@@ -17,9 +17,9 @@ from neardup.display.view import heading, paragraph, preformatted, table, view
 WIDTH = 79
 NOUNS = {"word": "words", "char": "characters"}
 OUTCOMES = {
-    "gap": "There is a gap between relatives and strangers.",
+    "gap": "There is a gap between versions and unrelated documents.",
     "no gap": "There is no gap: each threshold cuts through alike pairs.",
-    "one family": "All documents are one family: most pairs are alike.",
+    "one family": "All documents are versions of one text: most pairs are alike.",
     "template": "There is no gap: all alike are in one template, with different contents.",
     "no near copies": "There is no sign of near copies: no pairs stand out from the others.",
 }
@@ -102,7 +102,7 @@ def _sample(advice: AdviceRecord) -> AdviceSection:
         sentences.append(f"{counted(taken.empty, 'has', 'have')} no word.")
     if taken.pairs_left_out:
         pairs = counted(taken.pairs_left_out, "pair")
-        sentences.append(f"About {pairs} within crowds are not listed: counts are lower bounds.")
+        sentences.append(f"About {pairs} within large clusters are not listed: counts are lower bounds.")
     notes = tuple(f"Note: {printable(note)}." for note in taken.notes)
     return AdviceSection("The documents", (" ".join(sentences), *notes))
 
@@ -114,7 +114,7 @@ def _relatives(advice: AdviceRecord) -> AdviceSection:
     before = [
         f"All pairs of {counted(seen.documents, 'document')} ({size(seen.bytes)}; {part}). "
         f"{OUTCOMES[seen.outcome]}",
-        "Strangers: 99 of 100 pairs in different groups are at or below this value. Relatives: 19 of 20 pairs in "
+        "Unrelated: 99 of 100 pairs in different groups are at or below this value. Versions: 19 of 20 pairs in "
         "one group reach it. Gap: the thresholds that find nearly the same groups. F1: that of these groups, as "
         "expected.",
     ]
@@ -126,9 +126,9 @@ def _relatives(advice: AdviceRecord) -> AdviceSection:
     wanted = (chosen["unit"], chosen["length"], chosen["measure"])
     kinds = [(look.unit, look.length, look.measure) for look in seen.looks]
     return AdviceSection(
-        "Relatives and strangers",
+        "Versions and unrelated documents",
         tuple(before),
-        ("a run of", "measure", "strangers", "relatives", "gap", "F1", "pairs"),
+        ("a run of", "measure", "unrelated", "versions", "gap", "F1", "pairs"),
         tuple(_look(look) for look in seen.looks),
         marked=kinds.index(wanted) if seen.outcome == "gap" else None,
     )
@@ -153,8 +153,8 @@ def _around(advice: AdviceRecord) -> AdviceSection:
         "Pairs around the recommended line",
         (
             f"By {near.measure} of runs of {near.length} {NOUNS[near.unit]}, with the longest passage in which A "
-            "and B differ. Raise the threshold if both of a pair above should stay, lower it if pairs below are "
-            "versions of one text.",
+            "and B differ. Raise the threshold if both of a pair above should be kept, lower it if pairs below "
+            "are versions of one text.",
         ),
         after=tuple(after),
     )

@@ -198,7 +198,7 @@ def group(
         unite(parent, column(some, "a"), column(some, "b"))
     if limited.any():
         links = [np.empty((0, 3), np.int64)]
-        with crowd_progress.stage("links of crowds", len(hubs.documents), "documents") as advance:
+        with crowd_progress.stage("links of large clusters", len(hubs.documents), "documents") as advance:
             some_limited = limited[hubs.documents]
             for some, passed in link_crowds(hubs, criterion, groups, some_limited, alive, parent, first_new):
                 links.append(some)

@@ -51,8 +51,8 @@ def open_base(names: object, columns: Chosen, reading: ReadingSettings) -> BaseD
     wrong = next((name for name in listed if not isinstance(name, str | Path)), None)
     if wrong is not None:
         raise InputError(
-            f"ignore names a base text by a value of type {type(wrong).__name__}",
-            "A path, or a list of paths, of files or folders with base texts",
+            f"ignore names boilerplate by a value of type {type(wrong).__name__}",
+            "A path, or a list of paths, of files or folders with boilerplate",
             "Write the texts to files",
         )
     opened = open_files([name for name in listed if isinstance(name, str | Path)], reading=reading.of_references)
@@ -96,11 +96,11 @@ def read_base(opened: BaseDocuments, settings: TextSettings, key: Key, progress:
     if aside:
         notes.append(f"--ignore: {counted(len(aside), 'file')} without readable text left aside: {aside[0]}, …")
     if not len(base):
-        notes.append("--ignore: the base texts hold no words, so nothing is ignored")
+        notes.append("--ignore: the boilerplate holds no words, so nothing is ignored")
     elif short:
         notes.append(
-            f"--ignore: {counted(short, 'base text')} shorter than a shingle: ignored only in documents that "
-            "consist of nothing else"
+            f"--ignore: {counted(short, 'boilerplate text')} shorter than a shingle: ignored only in documents "
+            "that consist of nothing else"
         )
     return ReadBase(base, tuple(documents.names), texts, tuple(notes))
 
@@ -113,7 +113,7 @@ def _texts(opened: BaseDocuments, aside: list[str]) -> Iterator[pa.Array]:
             if problem.kind in (None, NOT_EXTRACTED):
                 raise InputError(
                     f"--ignore: {printable(problem.source)} cannot be read in full: {printable(problem.reason)}",
-                    "Base texts that can be read, because text that is not read would count",
+                    "Boilerplate that can be read, because text that is not read would count",
                     "Correct the file, or leave it out",
                 )
             aside.append(printable(problem.file or problem.source))

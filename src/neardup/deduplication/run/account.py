@@ -163,7 +163,7 @@ class Lost(_Record):
     unknown: Count
     """number of them for which that is unknown"""
     shingles: Count
-    """shingles of those not unknown and no exact copies of documents that stay"""
+    """shingles of those not unknown and no exact copies of kept documents"""
     lost: Count
     """the number of shingles that are lost"""
     identical: Count
@@ -171,7 +171,7 @@ class Lost(_Record):
     most: list[LostMost]
     """the ten documents that lose most, with the columns of `groups.parquet`"""
     unread: dict[str, Count] = msgspec.field(default_factory=dict)
-    """removed documents by kind of [parts](formats.md#parts-that-are-not-compared) that none that stays has"""
+    """removed documents by kind of [parts](formats.md#parts-that-are-not-compared) that no kept one has"""
 
 
 class ChoiceAccount(_Record):
@@ -213,8 +213,8 @@ class Recall(_Record):
     """the number of pairs missed: `estimated`, with a 95 % interval of whole numbers `low` to `high`"""
     at_least: bool
     """true if only one bound is stated: the recall is at least about `predicted`, and at most about that number of
-    pairs is `missed`; then `low` is 0 and the `high` of the recall is 1. This applies if families were left out or
-    are too large to be compared in full, and to results at another threshold than that of the search"""
+    pairs is `missed`; then `low` is 0 and the `high` of the recall is 1. This applies if connected components were
+    left out or are too large to be compared in full, and to results at another threshold than in the search"""
     statement: str
     """the same in a sentence; [its meaning](../explanation/measures.md#what-the-recall-statement-means)"""
 
@@ -494,7 +494,7 @@ class BaseTextAccount(_Record):
     inputs: list[str]
     """names of the sources of `--ignore`"""
     documents: Count
-    """base texts in them"""
+    """boilerplate texts in them"""
     shingles: Count
     """their different shingles"""
     common: Count

@@ -122,7 +122,7 @@ def _reasons(rows: Int64s, kept: Bools, nothing: Int64s, carried: Carried) -> pa
     reasons = [
         "without text, and empty is drop",
         "without text: there is nothing to compare",
-        "base text only: nothing is left to compare",
+        "boilerplate only: nothing is left to compare",
         "masks, numbers and stop words only: nothing is left to compare",
     ]
     which = np.where(nothing > 0, 1 + nothing, kept).astype(np.int32)

@@ -175,7 +175,7 @@ def _files_only_error() -> InputError:
     return InputError(
         "The documents are in files, which hold no rows to give back",
         "Documents in memory or in a stream: a data frame, a table, a list, a data set",
-        "Write the documents that stay with neardup dedup, read the file into a data frame first, or, of Parquet "
+        "Write the kept documents with neardup dedup, read the file into a data frame first, or, of Parquet "
         "and Arrow files, read them by pyarrow.table(found)",
     )
 

@@ -139,8 +139,8 @@ def find(
     Arrow batches (docs/howto/dataframes.md). ``text`` and ``id`` name columns or nested fields, ``text`` also
     several (docs/howto/what-is-compared.md); ``against`` is a reference set of the same kinds, with the same
     columns, unless ``against_text`` and ``against_id`` name its own. ``ignore``: paths of files or folders with
-    base texts, such as templates, whose shingles do not count. ``decisions`` is the folder of a result that people
-    have reviewed: the groups follow their decisions. ``settings``: see :data:`neardup.settings.FIELDS`.
+    boilerplate, such as templates, whose shingles do not count. ``decisions`` is the folder of a result that
+    people have reviewed: the groups follow their decisions. ``settings``: see :data:`neardup.settings.FIELDS`.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
 

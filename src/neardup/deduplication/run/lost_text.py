@@ -138,12 +138,12 @@ class LostText:
         unknown = f"; unknown for {number(self.unknown)}" if self.unknown else ""
         if not self.losing:
             if self.identical == self.removed:
-                return f"none: the {more} have the characters of those that stay"
+                return f"none: the {more} have the characters of kept ones"
             if self.unknown:
                 return f"no word found{unknown}"
             others = counted(self.removed - self.identical, one, more)
             are = "is" if self.removed - self.identical == 1 else "are"
-            return f"no word: the documents that stay hold all shingles; {others} {are} not identical"
+            return f"no word: the kept documents hold all shingles; {others} {are} not identical"
         return (
             f"{number(self.losing)} of {counted(self.removed, one, more)} "
             f"{'loses' if self.losing == 1 else 'lose'} some: {number(self.lost)} of {number(self.shingles)} "
@@ -154,7 +154,7 @@ class LostText:
     def beside(self) -> str:
         """The parts of removed documents beside their text that no document that stays has; "" without any."""
         kinds = [f"{kind} of {counted(count, 'document')}" for kind, count in self.unread.items()]
-        return f"; not compared, and in no document that stays: {', '.join(kinds)}" if kinds else ""
+        return f"; not compared, and in no kept document: {', '.join(kinds)}" if kinds else ""
 
 
 def lost_text(result: Accounted) -> LostText:

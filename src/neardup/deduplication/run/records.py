@@ -71,10 +71,10 @@ class MemberLost:
         if not self.lost or self.shingles is None:
             if self.identical:
                 return "No text is lost with it: its representative has the same characters."
-            return "No word is lost with it: the documents that stay hold all of its shingles."
+            return "No word is lost with it: the kept documents hold all of its shingles."
         share = display.percent(self.shingles - self.lost, self.shingles)
         verb = "is" if self.lost == 1 else "are"
-        text = f"Of its text {share} stays; {self.lost:,} of its {self.shingles:,} shingles {verb} lost"
+        text = f"Of its text {share} is kept; {self.lost:,} of its {self.shingles:,} shingles {verb} lost"
         if self.units is None:
             return f"{text}."
         if self.passage is None:

@@ -384,11 +384,11 @@ def _lost_unknown(decisions: Decisions) -> list[str]:
     unknown, spared = int((lost.lost[~decisions.kept] < 0).sum()), int(lost.spared.sum())
     notes = [f"the text lost is unknown for {counted(unknown, 'document')}"] if unknown else []
     if spared:
-        stay = "stays" if spared == 1 else "stay"
+        stay = "is kept" if spared == 1 else "are kept"
         notes.append(f"{counted(spared, 'document')} {stay} for lose, perhaps without need")
     if not notes:
         return []
     return [
-        f"{' and '.join(notes)}: the stored pairs do not show what the documents that stay hold of them. Run "
+        f"{' and '.join(notes)}: the stored pairs do not show what the kept documents hold of them. Run "
         "neardup on the documents where that matters"
     ]

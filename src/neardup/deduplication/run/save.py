@@ -329,7 +329,7 @@ def _without(result: Found, problems: Sequence[Problem], lost: int) -> Found:
         return result
     counts = result.run.counts
     warning = (
-        f"{counted(lost, 'document')} of those that stay could not be written: a column that was not judged "
+        f"{counted(lost, 'document')} of those kept could not be written: a column that was not judged "
         "is damaged; problems.jsonl says where"
     )
     counts = structs.replace(counts, rejected=counts.rejected + len(problems), kept=counts.kept - lost)

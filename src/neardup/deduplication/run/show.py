@@ -143,12 +143,12 @@ def _base_text(run: RunAccount) -> Iterator[Line]:
     base = run.base_text
     if not base:
         return
-    known = f"{counted(base.shingles, 'shingle')} of {counted(base.documents, 'base text')}"
+    known = f"{counted(base.shingles, 'shingle')} of {counted(base.documents, 'boilerplate text')}"
     learned = f"{counted(base.common, 'common shingle')} of {number(base.of_documents)} different documents"
     sources = [known] * bool(base.inputs) + [learned] * bool(run.settings.get("ignore_common"))
     gone, before = base.shingles_before - base.shingles_after, base.shingles_before
     effect = f"{number(gone)} of {counted(before, 'shingle')} ({percent(gone, before)}) do not count"
-    yield "base text", f"{' and '.join(sources)}: {effect}, in {counted(base.documents_with, 'document')}"
+    yield "boilerplate", f"{' and '.join(sources)}: {effect}, in {counted(base.documents_with, 'document')}"
 
 
 def _decisions(run: RunAccount) -> Iterator[Line]:

@@ -194,7 +194,7 @@ class _Examples:
 
 def _unreadable(number: int) -> Any:
     raise InputError(
-        "The rows that stay of a stream are held by the process that found them",
+        "The kept rows of a stream are held by the process that found them",
         "The process that ran neardup",
         "Save the data set there, for example with to_parquet",
     )

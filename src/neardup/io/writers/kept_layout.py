@@ -70,7 +70,7 @@ class KeptLayout:
                 raise OutputError(
                     f"{kind} cannot be written into files of one size",
                     "Parquet, JSONL, CSV or Arrow with --file-size",
-                    "Leave out --file-size: the files that stay are copied",
+                    "Leave out --file-size: the kept files are copied",
                 )
             split = tuple(by) if base.have_columns(documents) else ()
             return cls("by value" if split else "by size", file_size, split)

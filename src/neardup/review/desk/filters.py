@@ -34,8 +34,8 @@ NUMBERS = {
     "size": "the documents of the group",
     "copies": "its exact copies",
     "similarity": "the lowest similarity to the representative",
-    "stake": "bytes of text that no document holds that stays",
-    "lost": "shingles that no document holds that stays",
+    "stake": "bytes of text that no kept document holds",
+    "lost": "shingles that no kept document holds",
 }
 NAMES = {
     "decided": "yes, no, partly, or nothing to decide",

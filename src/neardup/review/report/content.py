@@ -191,7 +191,7 @@ class ReportContent:
             return f"{counted(counts.read, 'document')} read, and no near or exact copies found."
         one = counts.removed == 1
         done = f"{'was' if one else 'were'} removed" if self.removed == "removed" else "can be removed"
-        stay = "stays" if counts.kept == 1 else "stay"
+        stay = "is kept" if counts.kept == 1 else "are kept"
         if self.run.action == "group" and not self._only_reviewed:
             copies = counted(
                 counts.exact_copies + counts.near_copies, "near or exact copy", "near or exact copies"
@@ -486,7 +486,7 @@ class OpenedGroups:
             return None
         pairs: list[ShownPair] = []
         for member in table.select(["id", "kept", "reason"]).take(near[:MEMBERS]).to_pylist():
-            fate = "stays" if member["kept"] else "goes"
+            fate = "kept" if member["kept"] else "removed"
             chosen = ChosenPair(member["id"], head, brief(f"A {fate}: {member['reason']}", NOTE))
             shown = self._shown.get(chosen.ends) or self._compared(chosen)
             if shown is None:

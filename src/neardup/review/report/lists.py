@@ -329,7 +329,9 @@ class ReportDecisions:
             one.filter(pc.invert(pc.is_in(one, value_set=other.combine_chunks())))
             for one, other in (gone, reversed(gone))
         ]
-        first = [(id, fate) for part, fate in zip(ids, ("stays", "goes"), strict=True) for id in part.to_pylist()]
+        first = [
+            (id, fate) for part, fate in zip(ids, ("kept", "removed"), strict=True) for id in part.to_pylist()
+        ]
         total, first = len(first), first[:FOLLOWED]
         groups = self._after.groups.select(["id", "reason"])
         listed = groups.filter(pc.is_in(groups["id"], value_set=pa.array([id for id, _ in first], ids[0].type)))

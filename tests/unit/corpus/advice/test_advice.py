@@ -164,7 +164,7 @@ def test_crowds_are_counted_in_full_or_said_to_be_left_out(monkeypatch: pytest.M
     monkeypatch.setattr(effects, "MOST_PAIRS", 0)
     bounded = nd.advise(texts, threshold=0.6)
     assert bounded.sample.pairs_left_out > 0
-    assert has_parts(str(bounded), "pairs", "crowds", "lower")
+    assert has_parts(str(bounded), "pairs", "large clusters", "lower")
     assert all(step.pairs <= counts[step.threshold] for step in bounded.thresholds)
     assert [step.pairs for step in bounded.thresholds] == sorted(
         (step.pairs for step in bounded.thresholds), reverse=True

@@ -48,7 +48,7 @@ def test_a_gap_of_few_pairs_is_unsure_and_says_how_many() -> None:
     texts, _ = CASES["one pair"].made(1, 40)
     advice = nd.advise(texts)
     assert (advice.seen.outcome, advice.seen.sure) == ("gap", False)
-    assert "Only 1 pair of relatives" in advice.seen.doubt
+    assert "Only 1 pair of versions" in advice.seen.doubt
     assert not any(look.clear or look.expected_f1 for look in advice.seen.looks if look.pairs == 1)
     for said in (str(advice), advice._repr_html_()):
         assert has_parts(" ".join(said.split()), "unsure", "1 pair")

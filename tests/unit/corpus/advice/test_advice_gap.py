@@ -122,8 +122,8 @@ def test_documents_of_one_family_are_called_one() -> None:
     texts = crowd(30, 200)
     advice = nd.advise(texts)
     assert advice.seen.outcome == "one family"
-    assert "one family" in str(advice)
-    assert any("one family" in reason for reason in advice.recommended.reasons)
+    assert "versions of one text" in str(advice)
+    assert any("versions of one text" in reason for reason in advice.recommended.reasons)
     assert len(found_by(advice, texts)) == 30 * 29 // 2
     assert nd.advise(texts[:3]).seen.outcome == "no gap"
     assert (

@@ -500,7 +500,7 @@ def why_nothing_goes(
     directed = MEASURES[search.measure].directed
     if keep.only_contained > 0 and len(decisions.rows):
         share = f"{keep.only_contained:g}"
-        why = f"the documents that stay hold less than {share} of the shingles of the others (only_contained)"
+        why = f"the kept documents hold less than {share} of the shingles of the others (only_contained)"
     elif keep.lose < 1 and decisions.lost is not None and decisions.lost.spared.any():
         share = f"{keep.lose:g}"
         why = f"each document would lose more than {share} of its shingles (lose)"
@@ -540,6 +540,6 @@ def why_holders_stay(
     holding = f"{counted(count, 'document')} that hold a document of the reference set"
     threshold = f"{search.threshold:g}"
     return [
-        f"{number(stay)} of {holding} to {threshold} or more stay, because with --direction new-in-old a document "
-        "goes only if it is itself held in one of the reference set. --direction old-in-new removes them"
+        f"{number(stay)} of {holding} to {threshold} or more are kept, because with --direction new-in-old a "
+        "document goes only if it is itself held in one of the reference set. --direction old-in-new removes them"
     ]
