@@ -583,9 +583,7 @@ class Verifier:
         for a, b in missing if not self.thinned else ():
             if exact or (tree[a] == tree[b] and not self.run["closed"]["left_out"]):
                 equal(f"pairs, {self._id(a)!r} and {self._id(b)!r}", "no pair", "a pair")
-        self.unseen["pairs that are not listed: of large clusters, or missed by a search by signatures"] += len(
-            missing
-        )
+        self.unseen["pairs that are not listed: of large clusters, or missed by signatures"] += len(missing)
         drawn = set(random.Random(0).sample(named, self.sample)) if 0 < self.sample < len(named) else set(named)
         for pair, line in zip(named, lines, strict=True):
             counts = self._measured(*pair) if pair in drawn and tree.keys() >= set(pair) else (None, None)
@@ -752,9 +750,7 @@ class Verifier:
         odd = [name for name in UNUSUAL if self.run.get(name, self.set.get(name))]
         odd += ["lose"] * (self.set["lose"] < 1) + ["attachments"] * any(d.carried for d in self.docs.values())
         if odd:
-            self.unseen[f"members of groups, kept or removed, and reasons, because of {', '.join(odd)}"] += len(
-                lines
-            )
+            self.unseen[f"members of groups and their reasons, because of {', '.join(odd)}"] += len(lines)
             return f"not looked at: {len(lines):,} members of groups"
         self.members = self._members()
         sizes = Counter(m.head for m in self.members)

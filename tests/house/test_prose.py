@@ -1,4 +1,4 @@
-"""The sentences of pages are short: counts that only fall. Whoever lowers one lowers its limit.
+"""The sentences of pages are short, and their words are those of the glossary.
 
 A sentence has at most 30 words, and a cell of a table 40; a name in code counts as one word. Pages that
 ``scripts/docs`` writes from the tables in the source are not counted.
@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 
+import pytest
+
 from support.paths import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -17,10 +19,19 @@ import make_site
 DOCS = ROOT / "docs"
 MADE = {"reference/cli.md", "reference/settings.md"}
 LONGEST, LARGEST_CELL = 30, 40
-LIMITS = {"paths": (1, 0), "others": (82, 10)}
-"""Long sentences, and cells, on the pages of the readers' paths with the index, and on the others."""
-SEMICOLONS = 12
-"""Most semicolons in 1,000 words of the paths."""
+SEMICOLONS = {"paths": 8, "others": 9}
+"""Most semicolons in 1,000 words, on the pages of the readers' paths with the index, and on the others."""
+PRIVATE = {
+    r"base texts?": 0,
+    r"crowds?": 0,
+    r"fates?": 2,
+    r"hubs?": 3,
+    r"relatives": 0,
+    r"stay(?:s|ed|ing)?": 0,
+    r"strangers?": 0,
+}
+"""Words of the code that the glossary replaces, and how often user pages may have them outside of code. The column
+*Fate* of a review has that name in exports, too; every hub is the one of Hugging Face."""
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z*`\"“\[(])")
 
 
@@ -60,17 +71,22 @@ def counted(on_paths: bool) -> tuple[list[str], list[str], float]:
     return long, large, 1000 * semicolons / total
 
 
-def test_sentences_and_cells_of_the_paths_are_short() -> None:
-    long, large, semicolons = counted(True)
-    assert len(long) <= LIMITS["paths"][0], long
-    assert len(large) <= LIMITS["paths"][1], large
-    assert semicolons <= SEMICOLONS
+@pytest.mark.parametrize("part", SEMICOLONS)
+def test_sentences_and_cells_are_short(part: str) -> None:
+    long, large, semicolons = counted(part == "paths")
+    assert not long
+    assert not large
+    assert semicolons <= SEMICOLONS[part]
 
 
-def test_sentences_and_cells_of_other_pages_become_short() -> None:
-    long, large, _ = counted(False)
-    assert len(long) <= LIMITS["others"][0], long
-    assert len(large) <= LIMITS["others"][1], large
+@pytest.mark.parametrize("word", PRIVATE)
+def test_words_of_the_code_are_not_those_of_pages(word: str) -> None:
+    found = []
+    for path in (*sorted(DOCS.rglob("*.md")), ROOT / "README.md"):
+        if "contributing" not in path.relative_to(ROOT).parts:
+            text = plain(re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL))
+            found += [path.name for _ in re.finditer(rf"\b{word}\b", text, re.IGNORECASE)]
+    assert len(found) <= PRIVATE[word], found
 
 
 def test_a_long_sentence_and_a_large_cell_are_seen() -> None:

@@ -212,9 +212,9 @@ class Recall(_Record):
     missed: Interval | None
     """the number of pairs missed: `estimated`, with a 95 % interval of whole numbers `low` to `high`"""
     at_least: bool
-    """true if only one bound is stated: the recall is at least about `predicted`, and at most about that number of
-    pairs is `missed`; then `low` is 0 and the `high` of the recall is 1. This applies if connected components were
-    left out or are too large to be compared in full, and to results at another threshold than in the search"""
+    """true if only one bound is stated: recall at least about `predicted`, at most about that many pairs
+    `missed` (`low` 0, `high` of the recall 1): components were left out or too large, or the search had another
+    threshold"""
     statement: str
     """the same in a sentence; [its meaning](../explanation/measures.md#what-the-recall-statement-means)"""
 
@@ -260,9 +260,8 @@ class AuditAccount(ShareFound):
     """`with_partners`: drawn documents that have a pair; `reached`: those with a pair that the run found; the same
     as `recall`, `low`, `high` over all documents"""
     strata: list[Stratum]
-    """for each stratum: its `name` (size by thirds, and whether the run found a pair; `all` when fewer documents
-    are drawn than there are strata), `documents`, `drawn`, `pairs`, `found`, `with_partners`, `reached`, and the
-    `recall` among these pairs with its Wilson interval"""
+    """for each stratum, by size in thirds and whether the run found a pair (`all` for a small draw): its `name`,
+    `documents`, `drawn`, `pairs`, `found`, `with_partners`, `reached`, and `recall` with its Wilson interval"""
 
 
 class LargeBuckets(_Record):
@@ -559,9 +558,8 @@ class RunAccount(_Record, kw_only=True):
     """the choice of the search"""
     plan: dict[str, Any]
     """`threshold`, `recall`, `slots`, `bands` (rows of each), `recall_at_threshold`, and the `curve`. With
-    `--sketch simhash` the result of [hamming_plan](python.md#hamming_plan) for these `documents`, `bits` and
-    `distance`: the `design` of the tables for random bits, `alternatives` to it, and the resemblance of features
-    that the distance finds: `half_found`, `curve`"""
+    `--sketch simhash` a [HammingPlan](python.md#hamming_plan) for `documents`, `bits` and `distance`: `design` of
+    the tables for random bits, `alternatives`, and the resemblance of features found: `half_found`, `curve`"""
     recall: Recall
     """the recall, planned and predicted"""
     audit: AuditAccount | None
@@ -589,9 +587,9 @@ class RunAccount(_Record, kw_only=True):
     warnings: list[str]
     """sentences: matters to check"""
     regrouped_from: Regrouped | None
-    """null, or for a result made from stored pairs, about the search that found them. In this case `counts`,
-    `bytes`, `lost`, `recall`, `chaining` and the settings are those of the stricter threshold, `large_clusters`
-    and `popular` are empty, `audit` is null, and the rest describes the search"""
+    """null, or for a result made from stored pairs, about the search that found them. Then `counts`, `bytes`,
+    `lost`, `recall`, `chaining` and settings are of the stricter threshold, and `large_clusters`, `popular` and
+    `audit` empty; the rest describes the search"""
     notes: list[str]
     """sentences: guesses made"""
     reading: FilesRead
