@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,12 +21,13 @@ import pytest
 import neardup as nd
 from neardup.deduplication.run.copy_differences import NO_TEXTS
 from neardup.errors import OutputError
-from neardup.spark import components, decontaminate, decontamination
+from neardup.spark import decontaminate, decontamination, groups
 from neardup.spark.dedup import dedup_files
-from neardup.spark.files import opened, require_new
+from neardup.spark.files import opened, require_new, write
 from support import spark_cluster
 from support.command_line import Result, Run, exit_status
 from support.engine_cases import CASES, Case, documents, lines, reference
+from support.made_columns import bystanders
 from support.messages import assert_refused, has_parts
 from support.spark_cluster import Cluster, cluster, session
 
@@ -132,7 +136,7 @@ def on_spark(spark: Any, case: Case, work: str | None = None) -> Tables:
 
 
 def test_the_answer_is_that_of_one_machine(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(components, "IN_DRIVER", 0)  # as if the edges did not fit in the driver
+    monkeypatch.setattr(groups, "IN_DRIVER", 0)  # as if the edges did not fit in the driver
     found, expected = on_spark(started.spark, CASES["against"]), on_one_machine("against")
     assert not found.differences(expected)
     assert len(found.kept) < documents().num_rows
@@ -304,6 +308,96 @@ def test_a_killed_task_of_decontaminate_is_done_again(
     assert again.kept.count() == frame.count()
     assert again.matches.drop_columns(["row"]).to_pylist() == one.matches.drop_columns(["row"]).to_pylist()
     assert again.cuts.num_rows == one.cuts.num_rows
+
+
+def all_types(folder: Path) -> pa.Table:
+    """A column of each type that Arrow writes to Parquet and Spark carries, by odd names, beside near copies."""
+    words = [" ".join(f"{name}{k}" for k in range(60)) for name in ("word", "other", "third")]
+    texts = [words[0], words[1], words[0], words[2], f"{words[0]} end", None]
+    table: dict[str, Any] = {"id": [f"i.{k}" for k in range(len(texts))], "text": texts}
+    for name, column in bystanders(len(texts)).items():
+        with suppress(pa.ArrowNotImplementedError):
+            pq.write_table(pa.table({name: column}), pa.BufferOutputStream())
+            table[name] = column
+    assert len(table) > 70
+    refused = [name for name in table if "decimal256" in name]
+    for name in refused:  # more digits than Spark has
+        path = folder / "refused.parquet"
+        pq.write_table(pa.table({"id": ["a"], "text": ["b"], name: table.pop(name)[:1]}), path)
+    assert len(refused) == 1
+    return pa.table(table).replace_schema_metadata({"made": "by a test"})
+
+
+def test_the_documented_command_keeps_all_types_and_logs_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a process, with the documented pattern: its log once was the stack trace of a warning."""
+    monkeypatch.chdir(tmp_path)
+    table = all_types(tmp_path)
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "data" / "a [1].parquet"
+    pq.write_table(table, file, compression="zstd")
+    command = [sys.executable, "-m", "neardup", "dedup", "data/*.parquet", "--engine", "spark", "-o", "out"]
+    command += ["--master", "local[1]", "--method", "lsh"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1].startswith("written")
+    assert run("dedup", file, "-o", "one", "--method", "lsh").status == 0
+    local = pq.ParquetFile(tmp_path / "one" / "kept.parquet")
+    (part,) = map(pq.ParquetFile, (tmp_path / "out" / "kept").glob("*.parquet"))
+    assert part.schema_arrow.equals(local.schema_arrow, check_metadata=True)
+    assert part.schema.equals(local.schema)
+    codecs = [part.metadata.row_group(0).column(k).compression for k in range(part.metadata.num_columns)]
+    assert {*codecs} == {"ZSTD"}
+    kept, expected = (one.read() for one in (part, local))
+    for name in table.column_names:
+        assert kept[name].to_pylist() == expected[name].to_pylist(), name
+    refused = run("dedup", "refused.parquet", "--engine", "spark", "--master", "local[1]", "-o", "other")
+    assert refused.status == 2
+    assert has_parts(refused.err, '"decimal256(50, 3)"', "up to 38 digits", "without --engine")
+    assert not (tmp_path / "other").exists()
+
+
+def require_refused(started: Started, path: Path, *parts: str) -> None:
+    with pytest.raises(nd.InputError) as caught:
+        opened(started.spark, [str(path)], None, None)
+    assert has_parts(str(caught.value), *parts)
+
+
+def test_timestamps_of_spark_stay_as_spark_writes_them(started: Started, tmp_path: Path) -> None:
+    """INT96, beyond the years of nanoseconds too; of another program they may have more than Spark reads."""
+    times = "timestamp'2020-01-01 00:00:00.123456' t, array(timestamp'9999-01-01', timestamp'0050-01-01') l"
+    path = tmp_path / "lang=de"
+    started.spark.sql(f"select 'x' id, 'words' text, {times}").write.parquet(str(path))
+    given = opened(started.spark, [str(tmp_path)], None, None)
+    write(given.table, {}, f"{tmp_path}/out", given, False, {})
+    tables = [pq.read_table(one, coerce_int96_timestamp_unit="us") for one in (path, tmp_path / "out" / "kept")]
+    assert tables[1].to_pylist() == [row | {"lang": "de"} for row in tables[0].to_pylist()]
+    (part,) = (tmp_path / "out" / "kept").glob("*.parquet")
+    assert [pq.ParquetFile(part).schema.column(k).physical_type for k in (2, 3)] == ["INT96", "INT96"]
+    write(given.table.where("false"), {}, f"{tmp_path}/empty", given, False, {})
+    assert pq.read_table(tmp_path / "empty" / "kept").schema.equals(pq.read_schema(part))
+    other, mixed = tmp_path / "other.parquet", tmp_path / "mixed"
+    frame = pa.table({"id": ["x"], "text": ["words"], "t": pa.array([1], pa.timestamp("ns"))})
+    pq.write_table(frame, other, use_deprecated_int96_timestamps=True)
+    require_refused(started, other, "INT96 of another program", "without")
+    both = started.spark.sql("select 'x' id, '' text, timestamp'2020-01-01' t, timestamp_ntz'2020-01-01' n")
+    both.write.parquet(str(mixed))
+    require_refused(started, mixed, "as INT96, others as INT64")
+
+
+def test_files_whose_columns_differ_are_one_table_or_refused(started: Started, tmp_path: Path) -> None:
+    for name, more in (("a", {"n": pa.array([1], pa.uint8())}), ("b", {"m": ["m"]}), ("c", {"n": ["one"]})):
+        pq.write_table(pa.table({"id": [name], "text": [name], **more}), tmp_path / f"{name}.parquet")
+    given = opened(started.spark, [str(tmp_path / "[ab].parquet")], None, None)
+    write(given.table, {}, f"{tmp_path}/out", given, False, {})
+    assert pq.read_table(tmp_path / "out" / "kept").sort_by("id").to_pylist() == [
+        {"id": "a", "text": "a", "n": 1, "m": None},
+        {"id": "b", "text": "b", "n": None, "m": "m"},
+    ]
+    require_refused(started, tmp_path, "columns of several types", "Field n has")
+    (tmp_path / "c.parquet").write_text("not Parquet at all")
+    require_refused(started, tmp_path, "c.parquet is not Parquet")
 
 
 ODD = ("a.b", "two`ticks", "plain", "gone", "row", "_row", "value")

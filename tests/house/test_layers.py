@@ -94,6 +94,7 @@ OWN_FILES = {
     "kernels/native.py": "the library, and the states of its sources in a working copy",
     "collection/store/file.py": "the one file of a collection",
     "collection/store/sqlite.py": "the one file of a collection",
+    "spark/files.py": "Parquet in memory, on file systems that Spark alone reaches",
 }
 """Modules outside of io that touch files of their own, and which."""
 # the package runs without Numba: the build alone imports intrinsics.py, and compiler.py imports it in functions

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json as notation
 import os
+import subprocess
 import sys
+import warnings
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
@@ -18,7 +21,7 @@ from neardup.cli.options.on_files import DecontaminateOptions, DedupOptions, Gro
 from neardup.errors import InputError, OutputError, SettingError, install
 from neardup.io.place import without_secrets
 from neardup.settings import FIELDS
-from neardup.spark.job import OPTIONS
+from neardup.spark.job import LOGGING, OPTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -155,11 +158,36 @@ def _session(master: str | None) -> SparkSession:
     for package in ("pyspark", "pandas"):  # PySpark makes tables with the latter
         if find_spec(package) is None:
             raise InputError(f"--engine spark needs the package {package}", "", install("spark"))
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     # the setting of this name does not reach the executors; the variable does
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("neardup dedup").config("spark.ui.showConsoleProgress", "false")
-    if master:
-        builder = builder.master(master)
-    return builder.getOrCreate()
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    if SparkContext._active_spark_context is None:
+        conf = SparkConf().setAppName("neardup dedup").set("spark.ui.showConsoleProgress", "false")
+        if master:
+            conf.setMaster(master)
+        _log_as_we_do()
+        gateway = launch_gateway(conf, {"stderr": subprocess.PIPE})  # type: ignore[no-untyped-call]
+        if gateway.proc is not None:  # spark-submit has started one
+            Thread(target=_pass_on, args=(gateway.proc.stderr,), daemon=True).start()
+        SparkContext(conf=conf, gateway=gateway)
+    return SparkSession.builder.getOrCreate()
+
+
+def _log_as_we_do() -> None:
+    """Let Spark log what goes wrong, unless somebody has set up its log."""
+    folders = [os.environ.get("SPARK_CONF_DIR"), os.path.join(os.environ.get("SPARK_HOME", ""), "conf")]
+    names = [f"log4j2.{suffix}" for suffix in ("properties", "xml", "yaml", "json")]
+    if not any(os.path.exists(os.path.join(folder, name)) for folder in folders if folder for name in names):
+        os.environ.setdefault("LOG4J_CONFIGURATION_FILE", str(LOGGING))
+
+
+def _pass_on(log: IO[bytes]) -> None:
+    """Copy the log of the Java process without the notice of its start that no setting turns off."""
+    for line in log:
+        if not line.startswith(b"WARNING: Using incubator modules"):
+            sys.stderr.write(line.decode(errors="replace"))
+            sys.stderr.flush()

@@ -43,7 +43,7 @@ from neardup.runtime import Silent
 from neardup.settings import SettingKeywords, Settings
 from neardup.spark.dedup import GONE, numbered
 from neardup.spark.files import LINE, ROW_ID
-from neardup.spark.job import Batches, quoted, require_frame, require_free
+from neardup.spark.job import Batches, quoted, require_frame
 from neardup.tables import CUTS, one_array
 
 if TYPE_CHECKING:
@@ -143,7 +143,6 @@ def decontaminate(
     column with the name of the tags.
     """
     require_frame(df, "df")
-    require_free(df)
     training = _Training(df, numbered(df, text, id), id, text, df.columns)
     return _run(training, _search(against, fields, against_id, settings), action, marker)
 

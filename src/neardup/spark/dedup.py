@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from neardup.deduplication.pairs import choose, is_close, nearest_plan, plan, reconsider, surely_exact
 from neardup.errors import InputError, SettingError
 from neardup.settings import SettingKeywords, Settings
-from neardup.spark.components import Families, components, families
-from neardup.spark.groups import CLOSED, HUB, PAIR, ROW, decide, schema_of, tables_of
-from neardup.spark.job import (
-    OWN,
-    Deduplicated,
-    SparkJob,
-    checked,
-    quoted,
-    require_column,
-    require_frame,
-    require_free,
-)
+from neardup.spark.groups import Families, components, families, result_rows, tables_of
+from neardup.spark.job import OWN, Deduplicated, SparkJob, checked, quoted, require_column, require_frame
 from neardup.spark.pairs import (
     NEW,
     PAIRS,
@@ -63,7 +52,6 @@ def dedup(
     """
     chosen = checked(settings)
     require_frame(df, "df")
-    require_free(df)
     if against is not None:
         require_frame(against, "against")
     old = None if against is None else numbered(against, text, id)
@@ -130,7 +118,7 @@ def _found(df: DataFrame, rows: DataFrame, id: str, job: SparkJob) -> Deduplicat
             parts = parts._replace(part=components(edges, job, "parts"))
         counts |= {"met": job.rows["candidates"], "verified": job.rows["verified"]}
         counts |= {"joined": job.rows["joined"], "left_out": parts.left_out}
-    tables = _tables(sketches, copies, pairs, parts, job)
+    tables = result_rows(sketches, copies, pairs, parts, job)
     return _result(df, sketches, tables, id, method, counts, job)
 
 
@@ -165,50 +153,6 @@ def _totals(frame: DataFrame, copies: DataFrame, job: SparkJob) -> tuple[dict[st
     assert again is not None
     counts = {"read": sums[0], "without_text": sums[1], "documents": sums[2] - again[0]}
     return counts, sums[3] - again[1]
-
-
-def _tables(frame: DataFrame, copies: DataFrame, pairs: DataFrame, parts: Families, job: SparkJob) -> DataFrame:
-    """The rows of all tables of the result: those of components, and of copies that are in none; kept."""
-    of_id, part = frame.schema["id"].dataType.simpleString(), parts.part
-    copied = copies.selectExpr("first as row").distinct()
-    doubled = copied.join(part, "row", "left_anti").selectExpr("row", "row as part")
-    firsts = part.union(doubled)
-    members = firsts.selectExpr("row", "row as first", "part").union(
-        copies.join(firsts.withColumnRenamed("row", "first"), "first").select("row", "first", "part")
-    )
-    marked = members.join(parts.hub.selectExpr("row", f"{HUB} as h"), "row", "left")
-    marked = marked.join(parts.closed.selectExpr("row", f"{CLOSED} as c"), "row", "left")
-    of_frame = frame.select("row", "units", "bytes", "id", "shingles", "key_a", "characters")
-    rows = marked.join(of_frame, "row").selectExpr(
-        "part",
-        f"{ROW} as kind",
-        "row as x",
-        "first as y",
-        "units as n1",
-        "bytes as n2",
-        "cast(coalesce(h, 0) + coalesce(c, 0) as long) as n3",
-        "key_a as words",
-        "characters",
-        "id",
-        "if(row = first, shingles, null) as shingles",
-    )
-    of_pairs = pairs.join(part.withColumnRenamed("row", "a"), "a").selectExpr(
-        "part",
-        f"{PAIR} as kind",
-        "a as x",
-        "b as y",
-        "shared as n1",
-        "size_a as n2",
-        "size_b as n3",
-        "cast(null as long) as words",
-        "cast(null as long) as characters",
-        f"cast(null as {of_id}) as id",
-        "cast(null as binary) as shingles",
-    )
-    together = rows.union(of_pairs).repartition("part").sortWithinPartitions("part", "kind", "x", "y")
-    work = partial(decide, job.settings, job.key, job.first_new)
-    schema = schema_of(job.settings.search.measure, job.first_new > 0, of_id)
-    return job.keep(together.mapInArrow(work, schema), "decided")
 
 
 def _result(

@@ -1,16 +1,25 @@
-"""Parquet and JSONL on the file systems of Spark: rows in the order of their files, and results as folders."""
+"""Parquet and JSONL on the file systems of Spark: rows in the order of their files, and results as folders.
+
+Spark has no unsigned numbers, times, half floats or nanoseconds, and its writer knows only its own types. So a
+column of Parquet is read as a type that holds its values (``carrier``), and Arrow writes the kept rows with the
+types of the input. What neither Spark nor a cast can carry is refused before any work.
+"""
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from io import RawIOBase
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from neardup.errors import InputError, OutputError
 from neardup.io.inputs import paths_of
@@ -20,18 +29,164 @@ from neardup.tables import Int64s
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 PARQUET, JSONL = "parquet", "jsonl"
 _SUFFIXES = {".parquet": PARQUET, ".jsonl": JSONL, ".ndjson": JSONL, ".jsonl.gz": JSONL, ".jsonl.bz2": JSONL}
 _LOGS = {"Delta": "_delta_log", "Iceberg": "metadata/*.metadata.json", "Lance": "_versions/*.manifest"}
 """The files of the logs of tables with versions, as Spark's file systems find them."""
 LINE = "value"
+_TXT = ".txt"
+_SPECIAL = re.compile(r"[\[\]{}*?\\]")
+"""The characters of a pattern; in the name of a file they need a backslash."""
 _SLASHES = r"'^(\\w+):/+', '$1:/'"
 """Spark writes file:/ or file:/// before one and the same path."""
 ROW_ID, _PLACED, _FILED, _NUMBER = (f"{OWN}{name}" for name in ("row", "place", "file", "number"))
 _LISTED = f"if({_NUMBER} is null, raise_error(concat({_FILED}, ' was not there at the start')), {_NUMBER})"
 _FILE, _BLOCK, _PLACE = 17, 15, 30
 """Bits of a row number of JSONL: the file, the place of its block in steps of 4 MB, and the line within it."""
+END = "1"
+"""The last byte of a Parquet file, PAR1. Spark's writer of text puts it behind each value."""
+_MAGIC, _TAIL, _GUESS = b"PAR1", 8, 1 << 16
+_ARROW_SCHEMA, _OF_SPARK = b"ARROW:schema", b"org.apache.spark."
+_GROUP_BYTES = 1 << 26
+_READERS = 16
+_CODECS = {"uncompressed": "none", "lz4_raw": "lz4", "lzo": "none"}
+_DIGITS = 38
+_CARRIED = (
+    f"Numbers of any width, decimals of up to {_DIGITS} digits, strings, bytes, dates, times, timestamps, "
+    "durations, and lists, records, maps and dictionaries of them"
+)
+_WIDER = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20),
+    pa.null(): pa.int32(),
+}
+_WAY = "Leave the column out or store it as another type, or run on one machine (without --engine)"
+
+
+@dataclass(frozen=True)
+class Footer:
+    """The columns of a file as Arrow reads them, and as it encodes them."""
+
+    schema: pa.Schema
+    stored: pa.Schema
+    codec: str | None  # None without rows
+    times: int  # columns of timestamps
+    int96: int  # those of them that are stored as INT96
+
+
+@dataclass(frozen=True)
+class ParquetColumns:
+    """The columns of Parquet files: as Arrow reads them (``schema``), and as it encodes them (``stored``).
+
+    The two differ in what Arrow notes beside the types of Parquet: large strings, categories, durations, zones.
+    """
+
+    schema: pa.Schema
+    stored: pa.Schema
+    codec: str
+    int96: bool
+
+    def carriers(self) -> StructType:
+        """The schema to read the files with."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        fields = [field.with_type(carrier(field.type)).with_nullable(True) for field in self.stored]
+        return from_arrow_schema(pa.schema(fields), prefer_timestamp_ntz=True)
+
+    def of(self, frame: DataFrame) -> ParquetColumns:
+        """The columns of ``frame``: those of the files, and others with the types that Spark gives them."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        more = to_arrow_schema(frame.schema, timezone="UTC")
+        named = [(self.schema.get_field_index(name), name) for name in frame.columns]
+        both = [
+            [given.field(at) if at >= 0 else more.field(name) for at, name in named]
+            for given in (self.schema, self.stored)
+        ]
+        schema, stored = (pa.schema(fields) for fields in both)
+        return ParquetColumns(schema.with_metadata(self.schema.metadata), stored, self.codec, self.int96)
+
+    def encode(self, batches: Batches, group_bytes: int = _GROUP_BYTES) -> Iterator[pa.RecordBatch]:
+        """Yield the bytes of one Parquet file with all rows, cut behind ``END``, which is left out.
+
+        Nothing is yielded without rows.
+        """
+        sink, waiting, size = _Sink(), list[pa.RecordBatch](), 0
+        writer: pq.ParquetWriter | None = None
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            waiting.append(batch)
+            size += batch.nbytes
+            if size >= group_bytes:
+                writer = writer or self._writer(sink)
+                writer.write_table(self._table(waiting))
+                waiting, size = [], 0
+                yield from sink.take()
+        if waiting:
+            writer = writer or self._writer(sink)
+            writer.write_table(self._table(waiting))
+        if writer is not None:
+            writer.close()
+            yield from sink.take()
+
+    def without_rows(self) -> bytes:
+        """A Parquet file that has the columns and no rows."""
+        sink = pa.BufferOutputStream()
+        self._writer(sink).close()
+        return bytes(sink.getvalue())
+
+    def _writer(self, sink: Any) -> pq.ParquetWriter:
+        writer = pq.ParquetWriter(
+            sink,
+            self.stored,
+            compression=self.codec,
+            compression_level=6 if self.codec == "gzip" else None,
+            use_deprecated_int96_timestamps=self.int96,
+            store_schema=False,
+        )
+        noted = base64.b64encode(self.schema.serialize())
+        writer.add_key_value_metadata({**(self.schema.metadata or {}), _ARROW_SCHEMA: noted})
+        return writer
+
+    def _table(self, batches: Sequence[pa.RecordBatch]) -> pa.Table:
+        given = pa.Table.from_batches(batches)
+        columns = [
+            pa.chunked_array([as_stored(chunk, field.type) for chunk in values.chunks], field.type)
+            for values, field in zip(given.columns, self.stored, strict=True)
+        ]
+        return pa.table(columns, self.stored)
+
+
+class _Sink(RawIOBase):
+    """Holds what was written until it is taken."""
+
+    def __init__(self) -> None:
+        self._waiting, self._place = bytearray(), 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._waiting += data
+        self._place += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._place
+
+    def take(self) -> Iterator[pa.RecordBatch]:
+        """Yield what comes before the last ``END``, and keep what is behind it."""
+        until = self._waiting.rfind(END.encode())
+        if until >= 0:
+            # a string of Spark is any bytes
+            values = pa.array([bytes(self._waiting[:until])], pa.binary()).view(pa.string())
+            del self._waiting[: until + 1]
+            yield pa.record_batch([values], ["value"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +203,8 @@ class Opened:
     files: Sequence[str]
     column: str
     lines: DataFrame | None = None
+    kinds: ParquetColumns | None = None
+    """Those of Parquet."""
 
     @property
     def columns(self) -> list[str]:
@@ -97,25 +254,29 @@ def _opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: st
         )
     format = formats.pop()
 
-    def read(*paths: str) -> DataFrame:
-        return spark.read.parquet(*paths) if format == PARQUET else spark.read.text(list(paths))
-
-    files = [file for one in inputs for file in sorted(read(one).inputFiles())]
+    paths = [_matches(spark, one) for one in inputs]
+    # no format but text lists files without a look into them
+    files = [file for some in paths for file in sorted(spark.read.text(some).inputFiles())]
+    if not files:
+        raise InputError(f"Spark cannot read {', '.join(inputs)}: no file is there", "Files, folders or patterns")
     _refuse_tables(spark, files)
     if len(files) >= 1 << _FILE:
         raise InputError(
             f"The input has {len(files):,} files", f"At most {(1 << _FILE) - 1:,}", "Join small files"
         )
-    lines = read(*inputs)
+    every = [path for some in paths for path in some]
+    kinds = columns_of(spark, files) if format == PARQUET else None
+    lines = spark.read.text(every) if kinds is None else spark.read.schema(kinds.carriers()).parquet(*every)
     number, text, id = _number_of(spark, files), text or "text", id or "id"
     path = f"regexp_replace(_metadata.file_path, {_SLASHES}) as {_FILED}"
-    if format == PARQUET:
+    if kinds is not None:
         require_free(lines)
         require_column(spark, lines.columns, text, "Name it with --text")
         require_column(spark, lines.columns, id, "Name it with --id")
         table = lines.selectExpr("*", path, f"_metadata.row_index as {_PLACED}").join(number, _FILED, "left")
         row = f"({_LISTED} << {_BLOCK + _PLACE}) + {_PLACED} as {ROW_ID}"
-        return Opened(table.selectExpr(*map(quoted, lines.columns), row), format, text, id, files, text)
+        table = table.selectExpr(*map(quoted, lines.columns), row)
+        return Opened(table, format, text, id, files, text, kinds=kinds)
     _refuse_made((text, id))
     whole = isinstance(_first_id(lines, id), int)
     block = f"(least(_metadata.file_block_start >> 22, {(1 << _BLOCK) - 1}) << {_PLACE}) as _block"
@@ -157,11 +318,35 @@ def write(
     if kept is not None and given.format == JSONL:
         kept.select(LINE).write.mode(mode).text(f"{out}/kept")
     elif kept is not None:
-        kept.drop(ROW_ID).write.mode(mode).parquet(f"{out}/kept")
+        assert given.kinds is not None
+        _write_parquet(kept.drop(ROW_ID), given.kinds, f"{out}/kept", mode)
     for name, table in tables.items():
         table.write.mode(mode).parquet(f"{out}/{name}")
     for name, text in texts.items():
-        _write_text(given.table.sparkSession, f"{out}/{name}", text)
+        _write_bytes(given.table.sparkSession, f"{out}/{name}", text.encode())
+
+
+def _write_parquet(rows: DataFrame, kinds: ParquetColumns, folder: str, mode: str) -> None:
+    """Write rows as the files of Parquet that Arrow makes in the tasks.
+
+    Only Spark can write to all of its file systems, and it writes any bytes as text. Its writer ends each value
+    with a separator, which is the last byte of Parquet, and gives the files another suffix.
+    """
+    spark, kinds = rows.sparkSession, kinds.of(rows)
+    numbered = rows.toDF(*map(str, range(len(rows.columns))))  # names with dots and backticks are no names there
+    values = numbered.mapInArrow(kinds.encode, "value string")
+    values.write.mode(mode).option("lineSep", END).option("compression", "none").text(folder)
+    system, place = _system(spark, folder)
+    written = [status for status in system.listStatus(place) if status.getPath().getName().endswith(_TXT)]
+    for status in written:
+        path = status.getPath()
+        if status.getLen():
+            parquet = f"{path.getName().removesuffix(_TXT)}.parquet"
+            system.rename(path, _system(spark, f"{folder}/{parquet}")[1])
+        else:
+            system.delete(path, False)
+    if not any(status.getLen() for status in written):
+        _write_bytes(spark, f"{folder}/part-00000.parquet", kinds.without_rows())
 
 
 def require_new(spark: SparkSession, out: str, overwrite: bool) -> None:
@@ -202,11 +387,18 @@ def _system(spark: SparkSession, path: str) -> tuple[Any, Any]:
         ) from error
 
 
-def _write_text(spark: SparkSession, path: str, text: str) -> None:
+def _matches(spark: SparkSession, path: str) -> list[str]:
+    """The files and folders that a pattern matches: Spark warns of one that is no path, with a stack trace."""
+    system, place = _system(spark, path)
+    found = [status.getPath().toString() for status in system.globStatus(place) or ()]
+    return [_SPECIAL.sub(r"\\\g<0>", one) for one in found]
+
+
+def _write_bytes(spark: SparkSession, path: str, data: bytes) -> None:
     system, place = _system(spark, path)
     stream = system.create(place, True)
     try:
-        stream.write(bytearray(text.encode()))
+        stream.write(bytearray(data))
     finally:
         stream.close()
 
@@ -286,3 +478,145 @@ def _parse(text: str, id: str, whole: bool, batches: Batches) -> Iterator[pa.Rec
         chosen = pa.array(good, pa.int64())
         arrays = [lines.take(chosen).cast(pa.string()), batch.column(ROW_ID).take(chosen)]
         yield pa.record_batch([*arrays, pa.array(ids, of_id), pa.array(texts, pa.string())], schema=schema)
+
+
+def columns_of(spark: SparkSession, files: Sequence[str]) -> ParquetColumns:
+    """The columns of Parquet files, by their footers. Raises InputError for one that Spark would change."""
+    with ThreadPoolExecutor(_READERS) as pool:
+        footers = list(pool.map(lambda file: _footer(spark, file), files))
+    times, in_int96 = (sum(footer.times for footer in footers), sum(footer.int96 for footer in footers))
+    int96 = in_int96 > 0
+    if int96 and in_int96 < times:
+        raise InputError("Some timestamps are stored as INT96, others as INT64", "All in one way", _WAY)
+    try:
+        stored = pa.unify_schemas([footer.stored for footer in footers])
+    except pa.ArrowException as error:
+        raise InputError(
+            f"The files have columns of several types: {error}", "One type in all files", _WAY
+        ) from error
+    # where the files differ in what Arrow notes beside the types, the first one counts
+    noted = {field.name: field for footer in reversed(footers) for field in footer.schema}
+    fields = [noted[field.name].with_nullable(field.nullable) for field in stored]
+    metadata = {
+        key: value
+        for key, value in (footers[0].schema.metadata or {}).items()
+        if not key.startswith(_OF_SPARK)  # its own schema would hide columns that are added
+    }
+    codec = next((footer.codec for footer in footers if footer.codec), "snappy")
+    columns = ParquetColumns(pa.schema(fields, metadata), stored, codec, int96)
+    written = pq.read_schema(pa.BufferReader(columns.without_rows()))
+    for field, own, back in zip(columns.schema, stored, written, strict=True):
+        if not (_is_carried(own.type) and back.type == field.type):
+            raise InputError(f'Spark would change the column "{field.name}", {field.type}', _CARRIED, _WAY)
+    return columns
+
+
+def _footer(spark: SparkSession, file: str) -> Footer:
+    """Read the footer of a file on a file system of Spark, by its URL."""
+    data = _end_of(spark, file, _GUESS)
+    need = int.from_bytes(data[-_TAIL:-4], "little") + _TAIL
+    if data[-4:] != _MAGIC:
+        raise InputError(f"{without_secrets(file)} is not Parquet", "Files of Parquet", "Give others, or JSONL")
+    if need > len(data):
+        data = _end_of(spark, file, need)
+    read = pq.read_metadata(pa.BufferReader(_MAGIC + data[-need:]))
+    schema = read.schema.to_arrow_schema()
+    int96 = [read.schema.column(leaf).physical_type for leaf in range(len(read.schema))].count("INT96")
+    if int96 and _OF_SPARK + b"version" not in (schema.metadata or {}):
+        raise InputError(
+            f"{without_secrets(file)} has timestamps as INT96 of another program, whose nanoseconds Spark cuts",
+            "Timestamps as INT64",
+            _WAY,
+        )
+    stored, times = _parquet_types(schema, int96 > 0)
+    codec = None
+    if read.num_row_groups and read.num_columns:
+        codec = read.row_group(0).column(0).compression.lower()
+        codec = _CODECS.get(codec, codec)
+    return Footer(schema, stored, codec, times, int96)
+
+
+def _end_of(spark: SparkSession, file: str, size: int) -> bytes:
+    jvm: Any = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(file))
+    system = path.getFileSystem(spark._jsc.hadoopConfiguration())
+    length = system.getFileStatus(path).getLen()
+    stream = system.open(path)
+    try:
+        stream.seek(max(0, length - size))
+        return bytes(stream.readNBytes(min(size, length)))
+    finally:
+        stream.close()
+
+
+def _parquet_types(schema: pa.Schema, int96: bool) -> tuple[pa.Schema, int]:
+    """The columns as Arrow reads them from Parquet alone, with INT96 as microseconds; the number of timestamps."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_batches([], schema.remove_metadata()), sink, store_schema=False)
+    times: list[pa.DataType] = []
+
+    def note(kind: pa.DataType) -> pa.DataType:
+        if not pa.types.is_timestamp(kind):
+            return kind
+        times.append(kind)
+        return pa.timestamp("us", "UTC") if int96 else kind
+
+    plain = pq.read_schema(pa.BufferReader(sink.getvalue()))
+    return pa.schema([field.with_type(_map_values(field.type, note)) for field in plain]), len(times)
+
+
+def _map_values(kind: pa.DataType, leaf: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """The type with ``leaf`` of each type within its lists, records and maps."""
+    if pa.types.is_map(kind):
+        key, item = (field.with_type(_map_values(field.type, leaf)) for field in (kind.key_field, kind.item_field))
+        return pa.map_(key, item)
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_map_values(kind.value_type, leaf)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_map_values(field.type, leaf)) for field in kind])
+    return leaf(kind)
+
+
+def carrier(kind: pa.DataType) -> pa.DataType:
+    """The type that Spark reads a stored one as."""
+    return _map_values(kind, _carrier_of_value)
+
+
+def _carrier_of_value(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, pa.BaseExtensionType):
+        return carrier(kind.storage_type)
+    if pa.types.is_timestamp(kind):
+        return pa.int64() if kind.unit == "ns" else pa.timestamp("us", kind.tz)
+    if pa.types.is_decimal(kind):
+        return pa.decimal128(min(kind.precision, _DIGITS), kind.scale)
+    if pa.types.is_fixed_size_binary(kind) or kind == pa.float16():
+        return pa.binary()
+    if pa.types.is_time(kind):
+        return pa.int32() if kind.bit_width == 32 else pa.int64()
+    return _WIDER.get(kind, kind)
+
+
+def as_stored(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Values that Spark carried, as the stored type ``kind``. Raises pa.ArrowException rather than change one."""
+    if pa.types.is_null(kind):
+        return pa.nulls(len(values))
+    # no cast makes half floats of their bytes
+    as_bytes = _map_values(kind, lambda one: pa.binary(2) if one == pa.float16() else one)
+    cast = values.cast(as_bytes)
+    return cast if as_bytes == kind else cast.view(kind)
+
+
+def _is_carried(kind: pa.DataType) -> bool:
+    """Whether Spark has a type for the values and there is a cast back."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    by = carrier(kind)
+    if pa.types.is_decimal(kind) and kind.precision > _DIGITS:
+        return False
+    try:
+        from_arrow_type(by)
+        as_stored(pa.array([], by), kind)
+    except (PySparkException, pa.ArrowException):
+        return False
+    return True

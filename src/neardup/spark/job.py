@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,9 @@ _FOLLOWED = frozenset(
     )
 )
 """The settings that a run on Spark follows; it refuses all others."""
+
+LOGGING = Path(__file__).parent / "log4j2.properties"
+"""How the driver logs when the command starts it: what goes wrong, and lost tasks and machines."""
 
 OWN = "_neardup_"
 """How the names of our own columns begin, beside the columns of the input."""
@@ -173,7 +177,7 @@ def quoted(name: str) -> str:
 
 
 def require_frame(df: DataFrame, argument: str) -> None:
-    """Raise InputError unless ``df`` is a finite DataFrame of a classic session that has not been stopped."""
+    """Raise InputError unless ``df`` is a finite DataFrame of a running classic session, with free names."""
     from pyspark.sql import DataFrame
 
     module = type(df).__module__
@@ -199,6 +203,7 @@ def require_frame(df: DataFrame, argument: str) -> None:
         raise InputError(
             f"{argument} is a stream", "A DataFrame that ends", "Store it first, or call dedup in foreachBatch"
         )
+    require_free(df)
 
 
 def require_column(spark: SparkSession, columns: Sequence[str], name: object, way: str) -> None:

@@ -38,7 +38,7 @@ from neardup.deduplication.pairs import (
 )
 from neardup.errors import InputError
 from neardup.settings import TextSettings
-from neardup.spark.components import EDGES
+from neardup.spark.groups import EDGES
 from neardup.spark.job import (
     Batches,
     batch_of,

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.spark.components import contract, large_star, small_star
+from neardup.spark.groups import contract, large_star, small_star
 from neardup.spark.job import batch_of, whole
 
 Edges = list[tuple[int, int]]

@@ -16,7 +16,7 @@ from neardup.deduplication.join.method import MOST_OF_A_LIST
 from neardup.kernels.join import prefix_index as kernels
 from neardup.settings import SearchSettings
 from neardup.spark import pairs
-from neardup.spark.components import contract
+from neardup.spark.groups import contract
 from neardup.spark.job import batch_of, binary, truths, whole
 from neardup.tables import UInt64s
 
