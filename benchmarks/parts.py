@@ -204,11 +204,9 @@ class Benchmark:
         merged = self.ended["merge"]
         counts, text = merged["counts"], merged["bytes"]["text"]
         given = self.given
-        report = Report(
-            "Runs in parts",
-            f"Python {sys.version.split()[0]}, `--memory {given.memory}`, {given.parts} parts, seed {given.seed}, "
-            "one process at a time",
-        )
+        report = Report("Runs in parts", f"Python {sys.version.split()[0]}, one process at a time")
+        size = f"{given.documents:,} documents, {text / 1e9:.3g} GB of text"
+        how = f"`--memory {given.memory}`, {given.parts} parts, seed {given.seed}."
         rows = []
         for stage in STAGES:
             figures = [one["figures"] for one in self.of_stage(stage)]
@@ -218,21 +216,21 @@ class Benchmark:
             shown = stage if stage == "make" else f"`neardup {stage}`"
             rows.append([shown, len(figures), total["seconds"], total["processor"], *megabytes])
         report.table(
-            f"{given.documents:,} documents, {text / 1e9:.3g} GB of text",
+            size,
             [
                 *("stage", "processes", "seconds", "processor s", "peak MB", "MB of working files"),
                 *("MB read", "MB written", "MB read from disk", "MB written to disk", "MB of output"),
             ],
             rows,
-            "Sums over the processes of a stage; peak memory and working files are those of the largest process. "
+            f"{how} Sums over the processes of a stage; peak memory and working files are those of the largest process. "
             "MB read and written count system calls, those for the program's own files included; a mapped file is "
             "not in them. A file in the page cache is not read from disk.",
         )
         names = ("documents", "candidates", "pairs", "groups", "exact copies", "near copies", "removed")
         keys = ("read", "candidates", "pairs", "groups", "exact_copies", "near_copies", "removed")
-        report.table("What the run in parts found", names, [[counts[key] for key in keys]])
+        report.table(f"What the run found, {size}", names, [[counts[key] for key in keys]])
         stages = merged["seconds"]
-        report.table("Stages of the merge, seconds", list(stages), [list(stages.values())])
+        report.table(f"Seconds of the stages of the merge, {size}", list(stages), [list(stages.values())])
         if given.report:
             report.write(given.report)
 
