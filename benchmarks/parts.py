@@ -222,9 +222,9 @@ class Benchmark:
                 *("MB read", "MB written", "MB read from disk", "MB written to disk", "MB of output"),
             ],
             rows,
-            f"{how} Sums over the processes of a stage; peak memory and working files are those of the largest process. "
-            "MB read and written count system calls, those for the program's own files included; a mapped file is "
-            "not in them. A file in the page cache is not read from disk.",
+            f"{how} Sums over the processes of a stage; peak memory and working files are those of the largest "
+            "process. MB read and written count system calls, those for the program's own files included; a "
+            "mapped file is not in them. A file in the page cache is not read from disk.",
         )
         names = ("documents", "candidates", "pairs", "groups", "exact copies", "near copies", "removed")
         keys = ("read", "candidates", "pairs", "groups", "exact_copies", "near_copies", "removed")

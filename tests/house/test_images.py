@@ -23,7 +23,7 @@ CORE = (
 """The pages that show what they are about."""
 SHOWN = re.compile(r"!\[([^\]]+)\]\([^)]*images/([\w.-]+)\)")
 PAGE_OF = {
-    "comparison.svg": "README.md",
+    "comparison.svg": "docs/explanation/comparison.md",
     "plan.svg": "docs/explanation/measures.md",
     "shingles.svg": "docs/explanation/measures.md",
     "stages.svg": "ARCHITECTURE.md",

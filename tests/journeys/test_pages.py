@@ -27,7 +27,6 @@ SERVED = "needs a service that runs; tests/unit/service/test_client.py starts on
 NOT_RUN = {
     "README.md": {
         "python3 -m venv .venv": "installs from the clone; the workflow runs it",
-        "./scripts/test": "runs the suite that this is part of",
     },
     "agents.md": {'pip install ".[mcp]"\nneardup mcp': "an agent starts it, as tests/surface/test_mcp.py does"},
     "collection-shards.md": {
