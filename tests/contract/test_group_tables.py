@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from operator import eq, ge, gt, le, lt
-from pathlib import Path
 
 import numpy as np
 import pytest
-from test_store import STORES, TEXTS
+from test_store import TEXTS, open_store, store
 
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow
 from neardup.collection.store import Store
 from neardup.io.decisions.log import TAG, Decided
 from neardup.io.decisions.records import Judgement
 
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made = STORES[request.param](tmp_path)
-    yield made
-    made.close()
+__all__ = ["open_store", "store"]
 
 
 def save(store: Store, *groups: GroupRow) -> list[int]:

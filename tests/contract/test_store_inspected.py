@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_store import STORES, ids, remove
+from test_store import ids, open_store, remove, store
 
 from neardup.collection.fields import facts
 from neardup.collection.store import Store
@@ -18,12 +16,7 @@ from neardup.unicode import tokens
 from support.made_collections import put
 from support.strategies import any_text
 
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    made = STORES[request.param](tmp_path)
-    yield made
-    made.close()
+__all__ = ["open_store", "store"]
 
 
 @given(st.lists(any_text(), min_size=1, max_size=6))

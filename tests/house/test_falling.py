@@ -40,7 +40,7 @@ LIMITS = {
     "escapes outside templates": 0,
     "errors without a way out": 15,
     "sentences in assertions": 44,
-    "patterns of messages": 294,
+    "patterns of messages": 267,
     "replaced attributes": 239,
     "attributes replaced by a string of their path": 3,
 }

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from functools import cache
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -20,8 +19,8 @@ from numpy.typing import NDArray
 
 import neardup as nd
 from support.full_run import FULL
+from support.overlapping_sets import SIGMAS, WITH_ID, Cell
 
-SIGMAS = 6.2
 IN_FULL = {5: 3000, 30: 3000, 100: 3000, 400: 1500, 2000: 400}
 TRIALS = IN_FULL if FULL else {n: trials // 2 for n, trials in IN_FULL.items()}
 FAMILIES = {
@@ -31,26 +30,7 @@ FAMILIES = {
 }
 
 
-class Cell(NamedTuple):
-    family: str
-    n: int
-    similarity: float
-
-    @property
-    def common(self) -> int:
-        return round(2 * self.n * self.similarity / (1 + self.similarity))
-
-    @property
-    def union(self) -> int:
-        return 2 * self.n - self.common
-
-    @property
-    def exact(self) -> float:
-        return self.common / self.union
-
-
 CELLS = [Cell(name, n, similarity) for name in FAMILIES for n in TRIALS for similarity in (0.3, 0.5, 0.8)]
-WITH_ID = {"ids": lambda cell: "-".join(map(str, cell))}
 
 
 def signed(family: nd.BucketMinHash, cell: Cell) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -59,8 +39,8 @@ def signed(family: nd.BucketMinHash, cell: Cell) -> tuple[NDArray[np.uint64], ND
     rng = np.random.default_rng(cell.n * 1000 + cell.common)
     ids = rng.integers(0, 2**64, (trials, cell.union), dtype=np.uint64)
     offsets = np.arange(trials + 1) * cell.n
-    one = family.sketch_ids(ids[:, : cell.n].ravel(), offsets)
-    return one, family.sketch_ids(ids[:, cell.n - cell.common :].ravel(), offsets)
+    one, other = cell.sides(ids)
+    return family.sketch_ids(one, offsets), family.sketch_ids(other, offsets)
 
 
 def pairs_of(trials: int) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 import neardup as nd
 from support.full_run import FULL
+from support.overlapping_sets import SIGMAS, WITH_ID, Cell
 
 SLOTS = 128
-SIGMAS = 6.2
 EVENTS = 400
 IN_FULL = {5: 4000, 30: 4000, 100: 4000, 700: 1000, 3000: 400}
 TRIALS = IN_FULL if FULL else {n: trials // 4 for n, trials in IN_FULL.items()}
@@ -40,41 +40,26 @@ FAMILIES: dict[str, Any] = {
 INDEPENDENT = [name for name in FAMILIES if "one-permutation" not in name]
 
 
-class Cell(NamedTuple):
-    family: str
-    n: int
-    similarity: float
-
-    @property
-    def common(self) -> int:
-        return round(2 * self.n * self.similarity / (1 + self.similarity))
-
-    @property
-    def exact(self) -> float:
-        return self.common / (2 * self.n - self.common)
-
-    @property
-    def variance(self) -> float:
-        """That of the estimate from one slot, if slots are independent."""
-        bits = getattr(FAMILIES[self.family], "bits", 0) if "bits of" in self.family else 0
-        chance = 1 / (2**bits - 1) if bits else 0
-        return (1 - self.exact) * (self.exact + chance)
+def variance(cell: Cell) -> float:
+    """That of the estimate from one slot, if slots are independent."""
+    bits = getattr(FAMILIES[cell.family], "bits", 0) if "bits of" in cell.family else 0
+    chance = 1 / (2**bits - 1) if bits else 0
+    return (1 - cell.exact) * (cell.exact + chance)
 
 
 CELLS = [Cell(name, n, similarity) for name in FAMILIES for n in TRIALS for similarity in (0.3, 0.5, 0.8, 0.95)]
 CELLS = [cell for cell in CELLS if cell.exact < 1]
 # The same part of the cells in each test, since sketching takes most of the time.
-WITH_ID = {"ids": lambda cell: "-".join(map(str, cell))}
 
 
 @cache
 def signed(cell: Cell) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the signatures of the two sets of every trial."""
-    trials, union = TRIALS[cell.n], 2 * cell.n - cell.common
+    trials = TRIALS[cell.n]
     rng = np.random.default_rng(cell.n * 1000 + cell.common)
-    ids = rng.integers(0, nd.ModP().prime, (trials, union), dtype=np.uint64)
+    ids = rng.integers(0, nd.ModP().prime, (trials, cell.union), dtype=np.uint64)
     offsets, family = np.arange(trials + 1) * cell.n, FAMILIES[cell.family]
-    one, other = ids[:, : cell.n].ravel(), ids[:, cell.n - cell.common :].ravel()
+    one, other = cell.sides(ids)
     return family.sketch_ids(one, offsets), family.sketch_ids(other, offsets)
 
 
@@ -89,14 +74,14 @@ def estimates(cell: Cell) -> NDArray[np.float64]:
 @pytest.mark.parametrize("cell", CELLS, **WITH_ID)
 def test_there_is_no_bias(cell: Cell) -> None:
     found = estimates(cell)
-    assert abs(found.mean() - cell.exact) < SIGMAS * sqrt(cell.variance / SLOTS / len(found))
+    assert abs(found.mean() - cell.exact) < SIGMAS * sqrt(variance(cell) / SLOTS / len(found))
 
 
 @pytest.mark.part(7)
 @pytest.mark.parametrize("cell", CELLS, **WITH_ID)
 def test_the_variance_is_that_of_independent_slots_or_less(cell: Cell) -> None:
     off = estimates(cell) - cell.exact
-    ideal = cell.variance / SLOTS
+    ideal = variance(cell) / SLOTS
     ratio, error = (off**2).mean() / ideal, (off**2).std() / ideal / sqrt(len(off))
     low, high = (1.0, 1.0) if cell.family in INDEPENDENT else (0.4, 1.05)
     assert low - SIGMAS * error < ratio < high + SIGMAS * error

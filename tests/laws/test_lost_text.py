@@ -289,7 +289,7 @@ def test_forged_totals_are_refused(tmp_path: Path) -> None:
     run["lost"]["lost"] += 1
     (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
     seal(folder)
-    with pytest.raises(InputError, match="another text"):
+    with pytest.raises(InputError):
         nd.load(folder)
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from functools import cache
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -28,9 +27,9 @@ from numpy.typing import NDArray
 
 import neardup as nd
 from support.full_run import FULL
+from support.overlapping_sets import SIGMAS, WITH_ID, Cell
 
 SLOTS = 128
-SIGMAS = 6.2
 EVENTS = 400
 """Bands are judged where at least this many equal ones are expected: fewer are not near normal."""
 
@@ -39,26 +38,6 @@ SIZES = (1, 5, 10, 30, 100, 300, 700, 5000)
 SIMILARITIES = (0.3, 0.5, 0.8, 0.95)
 IN_FULL = {1: 1000, 5: 8000, 10: 8000, 30: 8000, 100: 8000, 300: 4000, 700: 2000, 5000: 600}
 TRIALS = IN_FULL if FULL else {n: trials // 2 for n, trials in IN_FULL.items()}
-
-
-class Cell(NamedTuple):
-    family: str
-    ids: str
-    n: int
-    similarity: float
-
-    @property
-    def common(self) -> int:
-        """The number of common ids that comes closest to the similarity."""
-        return round(2 * self.n * self.similarity / (1 + self.similarity))
-
-    @property
-    def union(self) -> int:
-        return 2 * self.n - self.common
-
-    @property
-    def exact(self) -> float:
-        return self.common / self.union
 
 
 def made_ids(kind: str, trials: int, width: int, seed: int) -> NDArray[np.uint64]:
@@ -75,26 +54,23 @@ def made_ids(kind: str, trials: int, width: int, seed: int) -> NDArray[np.uint64
 @cache
 def equal_slots(cell: Cell) -> NDArray[np.bool_]:
     """Return bool[trials, SLOTS]: which slots of the two sets of each trial agree."""
-    n, trials = cell.n, TRIALS[cell.n]
-    ids = made_ids(cell.ids, trials, cell.union, seed=n * 1000 + cell.common)
+    trials = TRIALS[cell.n]
+    ids = made_ids(cell.ids, trials, cell.union, seed=cell.n * 1000 + cell.common)
     family = nd.MinHash(SLOTS, sketch=cell.family)
-    offsets = np.arange(trials + 1) * n
-    a = np.ascontiguousarray(ids[:, :n]).ravel()
-    b = np.ascontiguousarray(ids[:, n - cell.common :]).ravel()
-    return family.sketch_ids(a, offsets)[0] == family.sketch_ids(b, offsets)[0]
+    one, other = (family.sketch_ids(side, np.arange(trials + 1) * cell.n)[0] for side in cell.sides(ids))
+    return one == other
 
 
 CELLS = [
-    Cell(family, kind, n, similarity)
+    Cell(family, n, similarity, kind)
     for family in FAMILIES
     for kind in ("random", "consecutive", "multiples of 2**20", "even")
     for n in SIZES
     for similarity in SIMILARITIES
-    if n != 1 and Cell(family, kind, n, similarity).exact < 1
+    if n != 1 and Cell(family, n, similarity).exact < 1
 ]
 # The same part of the cells in each test, since sketching takes most of the time. Five has no divisor in common
 # with the 26 cells of each kind of ids, so every size occurs with every similarity.
-WITH_ID = {"ids": lambda cell: f"{cell.family}-{cell.ids}-{cell.n}-{cell.similarity}"}
 
 
 @pytest.mark.part(5)
@@ -151,7 +127,7 @@ def without_replacement(cell: Cell, rows: int) -> float:
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("kind", ["random", "consecutive", "multiples of 2**20", "even"])
 def test_sets_of_one_id_agree_everywhere_or_nowhere(family: str, kind: str) -> None:
-    same, different = (equal_slots(Cell(family, kind, 1, similarity)) for similarity in (0.5, 0.3))
+    same, different = (equal_slots(Cell(family, 1, similarity, kind)) for similarity in (0.5, 0.3))
     assert same.all()
     # two values of 32 bits: 128 000 slots at most agree by chance 3·10⁻⁵ times, 3 times with p < 10⁻¹³
     assert different.sum() < 3

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from email.message import EmailMessage
 from itertools import pairwise
+from pathlib import Path
 from textwrap import wrap
 from urllib.parse import urljoin
 from xml.sax.saxutils import escape
@@ -18,6 +19,14 @@ WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 RELATION = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
 SECTOR, SMALL_SECTOR, SMALL_UNTIL = 512, 64, 4096
 END, FREE, FAT = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
+
+
+def make_folder(folder: Path, files: dict[str, bytes]) -> Path:
+    """Write the files, by their names in the folder."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
 
 
 def pdf(objects: Sequence[bytes], trailer: bytes = b"") -> bytes:

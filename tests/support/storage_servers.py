@@ -23,6 +23,15 @@ from threading import Event, Lock, Thread
 
 import pytest
 
+from neardup.io.storage.systems import filesystem
+
+
+def put_object(url: str, data: bytes) -> None:
+    """Write an object to the store that the URL names."""
+    system, path = filesystem(url)
+    with system.open(path, "wb") as file:
+        file.write(data)
+
 
 class FileServer:
     """Files of a process over HTTP, with the number of body bytes that were sent for each.

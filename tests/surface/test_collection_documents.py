@@ -9,7 +9,7 @@ import pytest
 
 from neardup.collection import Collection
 from support.command_line import BASE, OTHER, Run
-from support.made_files import docx, docx_of, eml_of, html_of, msg_of, pdf_of
+from support.made_files import docx, docx_of, eml_of, html_of, make_folder, msg_of, pdf_of
 from support.messages import has_parts
 
 PROPERTIES = "<dc:title>A title</dc:title><dc:creator>Ann Lee</dc:creator>"
@@ -38,16 +38,9 @@ BROKEN = {
 }
 
 
-def write(folder: Path, files: dict[str, bytes]) -> Path:
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return folder
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return write(tmp_path / "letters", FILES)
+    return make_folder(tmp_path / "letters", FILES)
 
 
 @pytest.fixture
@@ -104,7 +97,7 @@ def test_folders_and_single_files(run: Run, folder: Path, path: Path, monkeypatc
         assert run("collection", "add", path, f"letters/{name}").out.startswith("1 document added")
     assert ids(path) == sorted(f"letters/{name}" for name in FILES)
     more = path.with_name("more.neardup")
-    write(folder.parent / "other", {"a.txt": b"another text of this name"})
+    make_folder(folder.parent / "other", {"a.txt": b"another text of this name"})
     assert run("collection", "add", more, "letters", "other", "letters/a.txt").out.startswith("9 documents added")
     assert ids(more) == sorted([*(f"letters/{name}" for name in FILES), "other/a.txt"])
 
@@ -112,12 +105,12 @@ def test_folders_and_single_files(run: Run, folder: Path, path: Path, monkeypatc
 def test_a_folder_that_changed_is_added_again(run: Run, folder: Path, path: Path) -> None:
     run("collection", "add", path, folder)
     assert run("collection", "add", path, folder).out == f"0 documents added, 8 unchanged; {path} holds 8\n"
-    write(folder, {"a.txt": b"other words"})
+    make_folder(folder, {"a.txt": b"other words"})
     result = run("collection", "add", path, folder)
     assert result.status == 2
     assert has_parts(result.err, "'a.txt'", "already")
     assert "--replace" in result.err
-    write(folder, {"a.txt": b"other words now", "new.eml": eml_of("new words", "s")})
+    make_folder(folder, {"a.txt": b"other words now", "new.eml": eml_of("new words", "s")})
     result = run("collection", "add", path, folder, "--replace")
     assert (result.status, result.out) == (0, f"1 document added, 8 replaced; {path} holds 9\n")
     with Collection(path, readonly=True) as collection:
@@ -139,7 +132,7 @@ def test_a_collection_in_its_own_folder_is_no_document(
         assert not [id for id in collection if "neardup" in id]
     assert run("collection", "add", own, "*", "--replace", "--problems", listed).status == 0
     assert "collection itself" in run("collection", "add", own, own).err
-    write(folder / "data", {"a.jsonl": b'{"id": "x", "text": "one"}\n'})
+    make_folder(folder / "data", {"a.jsonl": b'{"id": "x", "text": "one"}\n'})
     monkeypatch.chdir(folder / "data")
     assert run("collection", "add", "own.neardup", ".").out.endswith("1 document added; own.neardup holds 1\n")
     assert run("collection", "add", "own.neardup", ".", "--replace").out.endswith(
@@ -148,7 +141,7 @@ def test_a_collection_in_its_own_folder_is_no_document(
 
 
 def test_files_that_cannot_be_read_are_listed(run: Run, folder: Path, path: Path, tmp_path: Path) -> None:
-    write(folder, BROKEN)
+    make_folder(folder, BROKEN)
     listed, out = tmp_path / "problems.jsonl", tmp_path / "out"
     result = run("collection", "add", path, folder, "--problems", listed)
     assert result.status == 1
@@ -165,16 +158,16 @@ def test_files_that_cannot_be_read_are_listed(run: Run, folder: Path, path: Path
 
 def test_the_list_of_problems_replaces_only_its_like(run: Run, folder: Path, path: Path, tmp_path: Path) -> None:
     listed = tmp_path / "problems.jsonl"
-    write(folder, BROKEN)
+    make_folder(folder, BROKEN)
     run("collection", "add", path, folder, "--problems", listed)
     for name in BROKEN:
         (folder / name).unlink()
-    write(folder, {"a.txt": b"other words"})
+    make_folder(folder, {"a.txt": b"other words"})
     assert run("collection", "add", path, folder, "--problems", listed).status == 2
     assert listed.read_bytes().count(b"\n") == 4, "an addition that failed leaves it as it was"
     assert run("collection", "add", path, folder, "--replace", "--problems", listed).status == 0
     assert listed.read_bytes() == b"", "nothing was rejected"
-    mine = write(tmp_path, {"mine.jsonl": b'{"id": 1}\n'}) / "mine.jsonl"
+    mine = make_folder(tmp_path, {"mine.jsonl": b'{"id": 1}\n'}) / "mine.jsonl"
     result = run("collection", "add", path, folder, "--replace", "--problems", mine)
     assert (result.status, mine.read_bytes()) == (2, b'{"id": 1}\n')
     assert "list of problems" in result.err
@@ -183,7 +176,7 @@ def test_the_list_of_problems_replaces_only_its_like(run: Run, folder: Path, pat
 
 def test_many_problems_are_all_listed(run: Run, path: Path, tmp_path: Path) -> None:
     listed = tmp_path / "problems.jsonl"
-    lines = write(tmp_path, {"in.jsonl": b'{"id": "a", "text": "x"}\n' + b"nonsense\n" * 1500}) / "in.jsonl"
+    lines = make_folder(tmp_path, {"in.jsonl": b'{"id": "a", "text": "x"}\n' + b"nonsense\n" * 1500}) / "in.jsonl"
     known = json.loads(run("collection", "add", path, lines, "--problems", listed, "--json").out)
     assert (known["added"], known["rejected"], len(known["problems"])) == (1, 1500, 1000)
     assert len(listed.read_bytes().splitlines()) == 1500
@@ -192,7 +185,7 @@ def test_many_problems_are_all_listed(run: Run, path: Path, tmp_path: Path) -> N
 @pytest.mark.skipif(os.name != "posix", reason="names of files are bytes here")
 def test_names_of_files_are_data(run: Run, path: Path, tmp_path: Path) -> None:
     names = ["\x1b[2J.txt", "a_20_80", 'quo"te.eml', "50% off.txt", "‮gpj.txt", "'; DROP TABLE documents; --.txt"]
-    folder = write(tmp_path / "names", {name: eml_of("some words") for name in names})
+    folder = make_folder(tmp_path / "names", {name: eml_of("some words") for name in names})
     assert run("collection", "add", path, folder).out.startswith("6 documents added")
     assert ids(path) == sorted(names)
     shown = run("collection", "search", path, "words").out
@@ -235,7 +228,7 @@ def test_a_mistake_leaves_no_collection(run: Run, folder: Path, path: Path, type
 
 
 def test_compact(run: Run, path: Path, tmp_path: Path) -> None:
-    folder = write(tmp_path / "letters", {f"{k}.docx": docx_of(f"{OTHER} own{k} " * 20) for k in range(40)})
+    folder = make_folder(tmp_path / "letters", {f"{k}.docx": docx_of(f"{OTHER} own{k} " * 20) for k in range(40)})
     run("collection", "add", path, folder)
     run("collection", "remove", path, *(f"{k}.docx" for k in range(1, 40)))
     result = run("collection", "compact", path)

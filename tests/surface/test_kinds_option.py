@@ -158,7 +158,7 @@ def test_a_changed_kind_is_refused(tmp_path: Path) -> None:
         other = pa.array([kind] * pairs.num_rows)
         pq.write_table(pairs.set_column(pairs.num_columns - 1, "kind", other), folder / "pairs.parquet")
         seal(folder)
-        with pytest.raises(InputError, match="kinds"):
+        with pytest.raises(InputError):
             nd.load(folder)
 
 

@@ -14,6 +14,7 @@ from neardup.io.writers.mirrors import Mirror
 from neardup.io.writers.object_stores import UNFINISHED
 from support import storage_servers
 from support.command_line import Run
+from support.storage_servers import put_object
 
 WORDS = "the quick brown fox jumps over the lazy dog and runs far away from the old grey house"
 ROWS = [{"id": f"d{n}", "text": f"{WORDS} number {n % 7} of them"} for n in range(40)]
@@ -34,19 +35,13 @@ def box(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_pat
     return f"s3://box/{tmp_path.name}"
 
 
-def put(url: str, data: bytes) -> None:
-    system, path = filesystem(url)
-    with system.open(path, "wb") as file:
-        file.write(data)
-
-
 def jsonl(rows: list[dict[str, str]]) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
 def test_files_folders_and_patterns_are_read(box: str) -> None:
-    put(f"{box}/in/a.jsonl", jsonl(ROWS[:20]))
-    put(f"{box}/in/b.jsonl", jsonl(ROWS[20:]))
+    put_object(f"{box}/in/a.jsonl", jsonl(ROWS[:20]))
+    put_object(f"{box}/in/b.jsonl", jsonl(ROWS[20:]))
     expected = nd.find([row["text"] for row in ROWS]).run.counts.removed
     for name in (f"{box}/in", f"{box}/in/*.jsonl"):
         assert nd.find(name).run.counts.removed == expected > 0
@@ -67,7 +62,7 @@ def names_at(url: str) -> list[str]:
 
 
 def test_a_result_is_written_read_and_replaced_there(box: str, run: Run, tmp_path: Path) -> None:
-    put(f"{box}/in/a.jsonl", jsonl(ROWS))
+    put_object(f"{box}/in/a.jsonl", jsonl(ROWS))
     here = run("dedup", f"{box}/in/a.jsonl", "-o", tmp_path / "here")
     there = run("dedup", f"{box}/in/a.jsonl", "-o", f"{box}/out")
     assert (here.status, there.status) == (0, 0)
@@ -93,8 +88,8 @@ def test_a_result_is_written_read_and_replaced_there(box: str, run: Run, tmp_pat
 
 
 def test_only_results_are_replaced(box: str, run: Run) -> None:
-    put(f"{box}/in/a.jsonl", jsonl(ROWS))
-    put(f"{box}/out/mine.txt", b"mine")
+    put_object(f"{box}/in/a.jsonl", jsonl(ROWS))
+    put_object(f"{box}/out/mine.txt", b"mine")
     result = run("dedup", f"{box}/in/a.jsonl", "-o", f"{box}/out", "--overwrite")
     assert result.status == 2
     assert f"error: {box}/out" in result.err
@@ -102,7 +97,7 @@ def test_only_results_are_replaced(box: str, run: Run) -> None:
 
 
 def test_decisions_about_a_result_are_put_beside_it(box: str, run: Run, tmp_path: Path) -> None:
-    put(f"{box}/in/a.jsonl", jsonl(ROWS))
+    put_object(f"{box}/in/a.jsonl", jsonl(ROWS))
     assert run("dedup", f"{box}/in/a.jsonl", "-o", f"{box}/out").status == 0
     (tmp_path / "tags.csv").write_text("id,tags\nd7,keep\n")
     imported = run("import", f"{box}/out", tmp_path / "tags.csv", "--by", "ann")
@@ -117,7 +112,7 @@ def test_parts_are_fingerprinted_merged_and_grown_there(box: str, run: Run, tmp_
     key = tmp_path / "key"
     assert run("fingerprint", "--new-key", key).status == 0
     for number in range(2):
-        put(f"{box}/in/{number}.jsonl", jsonl(ROWS[number * 20 : number * 20 + 20]))
+        put_object(f"{box}/in/{number}.jsonl", jsonl(ROWS[number * 20 : number * 20 + 20]))
         words = ["fingerprint", f"{box}/in/{number}.jsonl", "-o", f"{box}/fp/part-{number}"]
         assert run(*words).status == 2
         assert run(*words, "--key", key).status == 0
@@ -125,7 +120,9 @@ def test_parts_are_fingerprinted_merged_and_grown_there(box: str, run: Run, tmp_
     assert merged.status == 0, merged.err
     expected = nd.find([row["text"] for row in ROWS]).run.counts.removed
     assert json.loads(merged.out)["counts"]["removed"] == expected
-    put(f"{box}/in/new.jsonl", jsonl([{"id": "n", "text": ROWS[3]["text"]}, {"id": "m", "text": "all new " * 30}]))
+    put_object(
+        f"{box}/in/new.jsonl", jsonl([{"id": "n", "text": ROWS[3]["text"]}, {"id": "m", "text": "all new " * 30}])
+    )
     grown = run(
         "dedup",
         f"{box}/in/new.jsonl",
@@ -154,7 +151,7 @@ def test_an_upload_that_fails_leaves_nothing_that_reads_as_a_result(
     box = f"s3://box/{tmp_path.name}"
     with storage_servers.relaying(storage_servers.Relay(storage_servers.s3())) as relay:
         monkeypatch.setenv("AWS_ENDPOINT_URL", relay.url)
-        put(f"{box}/in/a.jsonl", jsonl(ROWS))
+        put_object(f"{box}/in/a.jsonl", jsonl(ROWS))
         relay.refused = re.compile(r"(PUT|POST) .*/out/run\.json")
         failed = run("dedup", f"{box}/in/a.jsonl", "-o", f"{box}/out", "--resume")
         assert failed.status == 2
@@ -185,10 +182,10 @@ def test_a_copy_is_refreshed_by_what_changed(run: Run, tmp_path: Path, monkeypat
     with storage_servers.relaying(storage_servers.Relay(storage_servers.s3())) as relay:
         monkeypatch.setenv("AWS_ENDPOINT_URL", relay.url)
         for name in ("a", "b"):
-            put(f"{box}/fp/{name}", b"x" * 1000)
+            put_object(f"{box}/fp/{name}", b"x" * 1000)
         for changed, expected in (("", 2000), ("", 0), ("a", 700)):
             if changed:
-                put(f"{box}/fp/{changed}", b"y" * 700)
+                put_object(f"{box}/fp/{changed}", b"y" * 700)
             relay.sent.clear()
             mirror = Mirror(f"{box}/fp", ())
             folder = mirror.fetch()

@@ -15,10 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.io.storage.systems import filesystem
 from support import postgres_server, storage_servers
 from support.command_line import Run
-from support.storage_servers import FileServer, Relay, relaying, serving
+from support.storage_servers import FileServer, Relay, put_object, relaying, serving
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "inputs.md"
 COLUMNS = (
@@ -57,12 +56,6 @@ def content(name: str) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in TABLE.to_pylist())
 
 
-def put(url: str, data: bytes) -> None:
-    system, path = filesystem(url)
-    with system.open(path, "wb") as file:
-        file.write(data)
-
-
 def s3(name: str) -> Callable[[Path, pytest.MonkeyPatch], AbstractContextManager[Served]]:
     @contextmanager
     def served(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Served]:
@@ -71,7 +64,7 @@ def s3(name: str) -> Callable[[Path, pytest.MonkeyPatch], AbstractContextManager
         with relaying(Relay(storage_servers.s3())) as relay:
             patch.setenv("AWS_ENDPOINT_URL", relay.url)
             key, data = f"{folder.name}/{name}", content(name)
-            put(f"s3://box/{key}", data)
+            put_object(f"s3://box/{key}", data)
             relay.sent.clear()
             yield Served([f"s3://box/{key}"], lambda: relay.sent.pop(f"/box/{key}", 0), len(data))
 
@@ -82,7 +75,7 @@ def s3(name: str) -> Callable[[Path, pytest.MonkeyPatch], AbstractContextManager
 def gcs(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Served]:
     patch.setenv("STORAGE_EMULATOR_HOST", storage_servers.gcs())
     data = content("a.jsonl")
-    put(f"gs://box/{folder.name}/in/a.jsonl", data)
+    put_object(f"gs://box/{folder.name}/in/a.jsonl", data)
     yield Served([f"gs://box/{folder.name}/in"], lambda: -1, len(data))
 
 
@@ -90,7 +83,7 @@ def gcs(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Served]:
 def azure(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Served]:
     patch.setenv("AZURE_STORAGE_CONNECTION_STRING", storage_servers.azure())
     data = content("a.parquet")
-    put(f"az://box/{folder.name}/in/a.parquet", data)
+    put_object(f"az://box/{folder.name}/in/a.parquet", data)
     yield Served([f"az://box/{folder.name}/in"], lambda: -1, len(data))
 
 

@@ -335,5 +335,5 @@ def test_a_collection_that_is_removed_while_it_is_opened_is_not_there(tmp_path: 
             opened.result(0.5)
         path.unlink()
         held.close()
-        with pytest.raises(InputError, match="No such file"):
+        with pytest.raises(InputError):
             opened.result()

@@ -47,7 +47,7 @@ def test_a_file_is_not_open_under_two_names(path: Path, tmp_path: Path) -> None:
     symbolic = tmp_path / "symbolic.neardup"
     symbolic.symlink_to(path)
     with Collection(path) as first:
-        with pytest.raises(InputError, match="another name") as refusal:
+        with pytest.raises(InputError) as refusal:
             Collection(linked)
         assert "Use that name" in str(refusal.value)
         assert has_parts(opened_elsewhere(linked), f"refused {linked}", "another name")

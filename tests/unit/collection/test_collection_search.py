@@ -302,7 +302,7 @@ def test_a_token_of_another_search_is_refused() -> None:
         ("FINGERPRINT:half_20", {}),
         ("FINGERPRINT:piece_20", {"include_self": True}),
     ]:
-        with pytest.raises(InputError, match="to another search"):
+        with pytest.raises(InputError):
             search(DOCUMENTS, query, after=token, **options)
     changed = made()
     changed.texts[changed.numbers["piece"]] = "another text under the same id now"

@@ -3,12 +3,10 @@
 import json
 from typing import Any
 
-import numpy as np
 import pytest
 
 import neardup as nd
 from neardup.comparison.compare import set_measures
-from neardup.text.sketch.simhash import of_features
 from support.paths import GOLDEN
 
 GOLDEN = json.loads((GOLDEN / "worked_measures.json").read_text(encoding="utf-8"))
@@ -41,9 +39,3 @@ def test_numerator_by_length_of_the_common_chunk(chunk: int) -> None:
     found = nd.compare(f"left one {common} left two three", f"right {common} right again").measures
     assert found["common_literal"] == found["common_information"] == (chunk if chunk >= 5 else 0)
     assert found["shared"] == max(0, chunk - 4)
-
-
-def test_features_1001_0101_1101_give_1101() -> None:
-    assert of_features(np.array([0b1001, 0b0101, 0b1101], np.uint64)) == 0b1101
-    weights = np.array([1, 5, 1])
-    assert of_features(np.array([0b1001, 0b0101, 0b1101], np.uint64), weights) == 0b0101

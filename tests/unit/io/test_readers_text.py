@@ -8,16 +8,9 @@ import pytest
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents, open_files
 from neardup.io.readers.base import NativeFiles
+from support.made_files import make_folder
 from support.messages import assert_refused
 from support.reading import read_all
-
-
-def make(folder: Path, files: dict[str, bytes]) -> Path:
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return folder
-
 
 FILES = {
     "b.txt": b"b",
@@ -30,7 +23,7 @@ FILES = {
 
 
 def test_a_folder_of_mixed_files_is_one_document_a_file(tmp_path: Path) -> None:
-    documents = open_documents(make(tmp_path / "d", FILES))
+    documents = open_documents(make_folder(tmp_path / "d", FILES))
     assert documents.format == "text"
     assert choose_columns(documents, None, None).id == "id"
     got, numbers, problems = read_all(documents, ["id", "text"])
@@ -44,7 +37,7 @@ def test_a_folder_of_mixed_files_is_one_document_a_file(tmp_path: Path) -> None:
 
 
 def test_chunks_by_size(tmp_path: Path) -> None:
-    folder = make(tmp_path / "d", {f"{i:03}.txt": b"x" * (i * 1000) for i in range(100)})
+    folder = make_folder(tmp_path / "d", {f"{i:03}.txt": b"x" * (i * 1000) for i in range(100)})
     documents = open_documents(folder, chunk_bytes=200_000)
     got, numbers, _ = read_all(documents, ["text"])
     assert [len(row["text"]) for row in got] == [i * 1000 for i in range(100)]
@@ -53,7 +46,7 @@ def test_chunks_by_size(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file_is_a_problem(tmp_path: Path) -> None:
-    folder = make(tmp_path / "d", {f"{i}.txt": b"x" for i in range(3)})
+    folder = make_folder(tmp_path / "d", {f"{i}.txt": b"x" for i in range(3)})
     documents = open_documents(folder)
     (folder / "1.txt").unlink()
     _, numbers, problems = read_all(documents, ["id"])
@@ -63,8 +56,8 @@ def test_an_unreadable_file_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
-    outside = make(tmp_path / "outside", {"secret.txt": b"no"})
-    folder = make(tmp_path / "d", {"a.txt": b"a"})
+    outside = make_folder(tmp_path / "outside", {"secret.txt": b"no"})
+    folder = make_folder(tmp_path / "d", {"a.txt": b"a"})
     (folder / "out.txt").symlink_to(outside / "secret.txt")
     (folder / "out").symlink_to(outside)
     (folder / "loop").symlink_to(folder)
@@ -76,14 +69,14 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_names_that_are_no_unicode(tmp_path: Path) -> None:
-    make(tmp_path / "d", {"a.txt": b"a"})
+    make_folder(tmp_path / "d", {"a.txt": b"a"})
     (tmp_path / "d" / os.fsdecode(b"\xff.txt")).write_bytes(b"b")
     got, _, _ = read_all(open_documents(tmp_path / "d"), ["id", "text"])
     assert {row["id"].decode(): row["text"] for row in got} == {"a.txt": b"a", "\\xff.txt": b"b"}
 
 
 def test_single_files_and_lists_of_files(tmp_path: Path) -> None:
-    make(tmp_path, {"a.txt": b"a", "b.md": b"b"})
+    make_folder(tmp_path, {"a.txt": b"a", "b.md": b"b"})
     paths = [tmp_path / "b.md", tmp_path / "a.txt", tmp_path / "b.md"]
     got, _, _ = read_all(open_documents(paths), ["id", "text"])
     assert [row["text"] for row in got] == [b"b", b"a"]
@@ -92,8 +85,8 @@ def test_single_files_and_lists_of_files(tmp_path: Path) -> None:
 
 
 def test_two_folders_keep_their_files_apart(tmp_path: Path) -> None:
-    make(tmp_path / "one", {"a.txt": b"1"})
-    make(tmp_path / "two", {"a.txt": b"2"})
+    make_folder(tmp_path / "one", {"a.txt": b"1"})
+    make_folder(tmp_path / "two", {"a.txt": b"2"})
     documents = open_files([tmp_path / "one", tmp_path / "two"])
     got, _, _ = read_all(documents, ["id"])
     assert [row["id"].decode() for row in got] == [str(tmp_path / "one/a.txt"), str(tmp_path / "two/a.txt")]
@@ -107,7 +100,7 @@ def test_two_folders_keep_their_files_apart(tmp_path: Path) -> None:
 )
 def test_a_folder_of_data_files(tmp_path: Path, name: str, format: str) -> None:
     content = b'{"text":"a"}\n' if format == "jsonl" else b"text\na\n"
-    folder = make(tmp_path / "d", {name: content, "sub/" + name: content, "_SUCCESS": b"", ".x.crc": b"1"})
+    folder = make_folder(tmp_path / "d", {name: content, "sub/" + name: content, "_SUCCESS": b"", ".x.crc": b"1"})
     documents = open_documents(folder)
     assert documents.format == format
     assert documents.names == (str(folder / name), str(folder / "sub" / name))
@@ -115,7 +108,7 @@ def test_a_folder_of_data_files(tmp_path: Path, name: str, format: str) -> None:
 
 
 def test_patterns_and_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make(tmp_path, {"d/1.txt": b"1", "d/e/2.txt": b"2", "d/3.md": b"3", "d/x[1].txt": b"4"})
+    make_folder(tmp_path, {"d/1.txt": b"1", "d/e/2.txt": b"2", "d/3.md": b"3", "d/x[1].txt": b"4"})
     monkeypatch.setenv("HOME", str(tmp_path))
     assert len(read_all(open_documents("~/d/**/*.txt"), ["text"])[0]) == 3
     assert read_all(open_documents(f"{tmp_path}/d/x[1].txt"), ["text"])[0] == [{"text": b"4"}]

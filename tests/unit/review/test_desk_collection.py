@@ -185,7 +185,7 @@ def test_the_decision_of_a_removed_document_is_not_restored(desk: Desk, collecti
     text = collection.get("fox-12").text
     collection.remove("fox-12")
     collection.put("fox-12", text)
-    with pytest.raises(InputError, match="removed"):
+    with pytest.raises(InputError):
         desk.undo("ben")
     assert collection.decisions() == ()
 

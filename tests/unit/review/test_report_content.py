@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -185,10 +186,18 @@ def test_long_names_count_for_the_size_of_the_page(tmp_path: Path) -> None:
     assert len(pages[1]) <= len(pages[0]) + 30_000
 
 
-def test_sizes_that_a_page_cannot_have_are_refused(found: Found) -> None:
-    for megabytes in (-1, 101, float("nan")):
-        with pytest.raises(nd.SettingError, match="megabytes"):
-            report_page(found, megabytes=megabytes)
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        *[({"megabytes": megabytes}, "megabytes") for megabytes in (-1, 101, float("nan"))],
+        ({"pairs": -1, "groups": 5}, "whole number"),
+        ({"pairs": 101, "groups": 5}, "whole number"),
+        ({"pairs": 5, "groups": 1001}, "whole number"),
+    ],
+)
+def test_sizes_that_a_page_cannot_have_are_refused(found: Found, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(nd.SettingError, match=words):
+        report_page(found, **given)
 
 
 @pytest.mark.part(2)
@@ -259,12 +268,6 @@ def test_a_page_is_bounded_however_long_the_texts_are() -> None:
     page = report_page(nd.find(texts, threshold=0.2))
     assert len(page) < 3 * 20 * SHOWN
     require_plain(page)
-
-
-@pytest.mark.parametrize(("pairs", "groups"), [(-1, 5), (101, 5), (5, 1001)])
-def test_lists_that_are_too_long_are_refused(found: Found, pairs: int, groups: int) -> None:
-    with pytest.raises(nd.SettingError):
-        report_page(found, pairs=pairs, groups=groups)
 
 
 def test_missed_pairs_and_crowds_are_listed(found: Found) -> None:

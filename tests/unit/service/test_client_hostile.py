@@ -204,7 +204,7 @@ def test_pages_that_lead_back_end(documents: list[int], next: int, tmp_path: Pat
         lambda client: list(client.documents()),
         lambda client: client.export(tmp_path / "a.jsonl"),
     ):
-        with answering(page) as client, pytest.raises(NetworkError, match="not lead on"):
+        with answering(page) as client, pytest.raises(NetworkError):
             read(client)
     pending = {"compared": 1, "repeats": 0, "linked": 0, "recall": 1, "near": [], "next": next}
     with answering(pending) as client, pytest.raises(NetworkError):

@@ -157,6 +157,7 @@ def test_features_1001_0101_1101_give_1101() -> None:
     features = [(0b1001, 1), (0b0101, 1), (0b1101, 1)]
     assert nd.SimHash().of_features(features) == nd.SimHash(128).of_features(features) == 0b1101
     assert of_features(np.array([0b1001, 0b0101, 0b1101], np.uint64)) == 0b1101
+    assert of_features(np.array([0b1001, 0b0101, 0b1101], np.uint64), np.array([1, 5, 1])) == 0b0101
 
 
 def test_thirds_cancel_only_if_they_do() -> None:
