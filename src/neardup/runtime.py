@@ -59,7 +59,7 @@ class Progress(Protocol):
         ...
 
 
-def unreported(amount: int) -> None:
+def report_nothing(amount: int) -> None:
     """Report no progress."""
 
 
@@ -69,7 +69,7 @@ class Silent:
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
         """Open a stage that is not shown."""
-        yield unreported
+        yield report_nothing
 
 
 SILENT = Silent()
@@ -85,7 +85,7 @@ def report(line: str) -> None:
 
 
 @contextmanager
-def reported(show: Callable[[str], None]) -> Iterator[None]:
+def reporting_lines(show: Callable[[str], None]) -> Iterator[None]:
     """Show the lines of :func:`report` within the block."""
     _listeners.append(show)
     try:

@@ -134,7 +134,7 @@ def normalise(text: str) -> str:
     >>> normalise("ＦＵＬＬ　width, soft\\u00adhyphen, Stra\\u00dfe, e\\u0301")
     'full width, softhyphen, strasse, é'
     """
-    codepoints, n = _normalised(text)
+    codepoints, n = _normalise(text)
     return _text(codepoints, n)
 
 
@@ -160,7 +160,7 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Two_words, _WORDS_; 東京です")
     ['two_words', 'words', '東', '京', 'で', 'す']
     """
-    codepoints, n = _normalised(text)
+    codepoints, n = _normalise(text)
     out = np.empty(4 * n + 64, np.uint8)
     ends = np.empty(n, np.int64)
     n_tokens = int(tokenise(codepoints, n, unicode_tables(), out, ends))
@@ -202,7 +202,7 @@ def units(text: str, unit: str) -> list[str]:
     return tokens(text) if unit == "word" else _characters(text)
 
 
-def _normalised(text: str) -> tuple[NDArray[np.uint32], int]:
+def _normalise(text: str) -> tuple[NDArray[np.uint32], int]:
     """Return an array that begins with the normalised code points, and their number."""
     data = _utf8(text)
     codepoints, n, _ = kernel_normalise(np.frombuffer(data, np.uint8), 0, len(data), unicode_tables())
@@ -219,7 +219,7 @@ def _utf8(text: str) -> bytes:
 
 def _characters(text: str) -> list[str]:
     """Return the characters of the normalised text with white space collapsed and trimmed."""
-    codepoints, n = _normalised(text)
+    codepoints, n = _normalise(text)
     return list(_text(codepoints, int(collapse_white_space(codepoints, n, unicode_tables()))))
 
 

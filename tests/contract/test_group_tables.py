@@ -88,7 +88,7 @@ def test_the_tags_of_documents(store: Store) -> None:
     for operator, holds in (("=", eq), ("<", lt), ("<=", le), (">", gt), (">=", ge)):
         for tag in ("a", "é ü", "", "none", "x", "tag:", "a\0"):
             known = [2] * any(holds(one, tag) for one in tags) + [5] * holds("x", tag)
-            assert log.tagged(operator, tag) == known
+            assert log.tagged_documents(operator, tag) == known
     assert log.faults() == []
 
 

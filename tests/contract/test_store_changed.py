@@ -75,13 +75,13 @@ def test_changed_metadata_of_a_transaction_that_raises_is_as_before(store: Store
 
 
 def test_grouped_documents_are_listed(store: Store) -> None:
-    assert store.groups.grouped().tolist() == []
+    assert store.groups.grouped_documents().tolist() == []
     with store.writing():
         store.groups.join([MemberRow(7, 1, 3), MemberRow(2, 1, 3), MemberRow(5, 4, 1)])
-        assert store.groups.grouped().tolist() == [2, 5, 7]
+        assert store.groups.grouped_documents().tolist() == [2, 5, 7]
         store.groups.leave([5])
-    assert store.groups.grouped().tolist() == [2, 7]
-    assert store.groups.grouped().dtype.name == "int64"
+    assert store.groups.grouped_documents().tolist() == [2, 7]
+    assert store.groups.grouped_documents().dtype.name == "int64"
 
 
 def test_a_server_makes_its_own_backups(tmp_path: Path) -> None:

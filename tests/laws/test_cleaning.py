@@ -17,7 +17,7 @@ from neardup.collection.records import NearCopy
 from neardup.errors import InputError, SettingError
 from neardup.settings import Cleaning, Settings
 from neardup.text.cleaning import cleaner_of
-from neardup.text.sketch.cleaning import cleaned
+from neardup.text.sketch.cleaning import clean_texts
 from neardup.text.units import read
 from neardup.unicode import tokens
 from support.reference_cleaning import by_hand, masked, remaining
@@ -127,7 +127,7 @@ def test_places_and_documents_are_counted() -> None:
 def test_a_column_and_a_text_are_cleaned_alike(unit: str) -> None:
     settings = Settings.of(**RULES)
     column = pa.array([None, *texts()])
-    made = cleaned(column, settings).texts.to_pylist()
+    made = clean_texts(column, settings).texts.to_pylist()
     for text, left in zip(("", *texts()), made, strict=True):
         reading = read(text, cleaner=cleaner_of(settings.cleaning))
         assert read(left.decode()).units(unit == "word").strings == reading.units(unit == "word").strings
@@ -137,16 +137,16 @@ def test_a_column_and_a_text_are_cleaned_alike(unit: str) -> None:
 
 def test_a_text_in_another_layout_is_cleaned_alike() -> None:
     settings = Settings.of(**RULES)
-    expected = cleaned(pa.array(texts()), settings).texts.to_pylist()
+    expected = clean_texts(pa.array(texts()), settings).texts.to_pylist()
     for type_ in (pa.large_string(), pa.binary(), pa.large_binary()):
         sliced = pa.array(["before", *texts(), "after"]).cast(type_).slice(1, len(texts()))
-        assert cleaned(sliced, settings).texts.to_pylist() == expected
+        assert clean_texts(sliced, settings).texts.to_pylist() == expected
 
 
 def test_bytes_that_are_not_text_are_matched_by_nothing() -> None:
     settings = Settings.of(mask=[r"\d+", r"\pL+"])
     raw = [b"a 12 \xff\xfe 3 \xc3", b"\xff", b"\xed\xa0\x80 5"]
-    assert cleaned(pa.array(raw), settings).texts.to_pylist() == [
+    assert clean_texts(pa.array(raw), settings).texts.to_pylist() == [
         b"     \xff\xfe   \xc3",
         b"\xff",
         b"\xed\xa0\x80  ",
@@ -231,7 +231,7 @@ def test_a_large_text_is_cleaned_as_one(monkeypatch: pytest.MonkeyPatch) -> None
     text = " ".join(texts())
     whole = entries_of(pa.array([text]), ["a"], [{}], settings)
     monkeypatch.setattr(entries, "PORTION", 100)
-    made = entries.portioned(text.encode(), settings, Deadline(60, lambda: LimitError("late", "", "")))
+    made = entries.portioned_data(text.encode(), settings, Deadline(60, lambda: LimitError("late", "", "")))
     assert np.array_equal(made.shingles.size, whole.shingles[0])
     assert np.array_equal(made.signature, whole.signatures[0])
     assert (made.stream, made.tokens) == (whole.streams[0], whole.tokens[0])

@@ -17,7 +17,7 @@ from functools import cache
 import pytest
 
 from neardup.collection.query import canonical, parse
-from neardup.collection.query.plan import QueryPlan, fewest_lookups, passing, plan
+from neardup.collection.query.plan import QueryPlan, fewest_lookups, plan, tail_probabilities
 from neardup.collection.query.syntax import Fingerprint, Pasted, Query, Stored, percentage
 from neardup.collection.search import Evaluation
 from neardup.tables import Int64s
@@ -230,7 +230,7 @@ def test_just_above_the_overlap_as_many_are_found_as_the_formula_says(overlap: i
             step = planned.fingerprints[0]
             if step.way not in ("one hit", "several hits"):
                 continue
-            chance = passing(query.size, query.shared[trial.document], step.n_lookups)[step.hits]
+            chance = tail_probabilities(query.size, query.shared[trial.document], step.n_lookups)[step.hits]
             assert chance >= float(probability) / 100
             n, hits = n + 1, hits + len(found)
             expected, variance = expected + chance, variance + chance * (1 - chance)

@@ -134,7 +134,7 @@ def test_a_passed_time_limit_undoes_its_batch_alone(tmp_path: Path, monkeypatch:
     with Collection(tmp_path / "made") as made:
         put(made, texts)
         batches: list[Any] = []
-        compared = arrivals.Pending._compared
+        compared = arrivals.Pending._compare
 
         def counted(*given: Any) -> Any:
             batches.append(given)
@@ -145,7 +145,7 @@ def test_a_passed_time_limit_undoes_its_batch_alone(tmp_path: Path, monkeypatch:
                 if len(batches) == 2:
                     raise LimitError("too long")
 
-        monkeypatch.setattr(arrivals.Pending, "_compared", counted)
+        monkeypatch.setattr(arrivals.Pending, "_compare", counted)
         with pytest.raises(LimitError):
             arrivals.group_pending(made.store, Near(0.8), 0, None, Passing(1000))
         batches.clear()
@@ -167,7 +167,7 @@ def test_other_writers_get_in_while_documents_are_compared(
     monkeypatch.setattr(arrivals, "TOGETHER", 5)
     with Collection(tmp_path / "made") as made, Collection(tmp_path / "made", wait=0) as other:
         put(made, texts)
-        repeated = arrivals.StoredFinder.repeated
+        repeated = arrivals.StoredFinder.repeated_documents
         calls: list[int] = []
 
         def disturbed(finder: arrivals.StoredFinder, place: int, old: int = 0) -> Any:
@@ -184,7 +184,7 @@ def test_other_writers_get_in_while_documents_are_compared(
                 other.put("late", texts[ids[1]])
             return found
 
-        monkeypatch.setattr(arrivals.StoredFinder, "repeated", disturbed)
+        monkeypatch.setattr(arrivals.StoredFinder, "repeated_documents", disturbed)
         made.group_pending(Near(0.7, 1))
         assert len(calls) > 29
         monkeypatch.undo()
@@ -204,7 +204,11 @@ def test_a_crowd_is_not_read_as_a_whole(tmp_path: Path) -> None:
         put(made, {f"{number}": text for number in range(600)})
         made.add([{"id": f"x{number}", "text": text} for number in range(600)], near=0.9, on_near="link")
         finder = arrivals.StoredFinder(
-            made.store, Near(0.9), Sets(made.store), Deadline(None), arrivals._mask(made.store.groups.grouped())
+            made.store,
+            Near(0.9),
+            Sets(made.store),
+            Deadline(None),
+            arrivals._mask(made.store.groups.grouped_documents()),
         )
         for first in (1, 401):
             numbers = np.arange(first, first + arrivals.TOGETHER)
@@ -213,4 +217,4 @@ def test_a_crowd_is_not_read_as_a_whole(tmp_path: Path) -> None:
             for head, later in finder._heads.values():
                 assert len(head) == READ
                 assert len(later) <= READ + arrivals.TOGETHER
-            assert [one.number for one in finder.repeated(5)][:2] == [1, 2]
+            assert [one.number for one in finder.repeated_documents(5)][:2] == [1, 2]

@@ -183,7 +183,7 @@ class MadeReview:
         )
         return Panes(key, members[0], self.groups(question).lines, len(self.groups_of), items, "")
 
-    def undecided(self, pair: Pair, question: Question, queue: Queue | None) -> Pair | None:
+    def next_undecided(self, pair: Pair, question: Question, queue: Queue | None) -> Pair | None:
         left = [each for each in self._pairs(self._group_of(pair[0])) if not self._verdict(each)]
         return left[0] if left else None
 

@@ -14,7 +14,7 @@ from markupsafe import escape
 
 from neardup.comparison.alignment import Alignment, Piece, Row
 from neardup.comparison.compare import Comparison
-from neardup.display import Fragment, columns, counted, escaped_parts, number, painted, visible
+from neardup.display import Fragment, colour_line, columns, counted, escaped_parts, number, visible
 from neardup.text.characters import KINDS, canonical
 
 Line = list[Fragment]
@@ -226,7 +226,7 @@ def rows_as_text(alignment: Alignment, width: int, codes: Mapping[str, str], ful
             lines = [*lines[:first], [(words.center(width).rstrip(), "note")], *lines[len(lines) - last :]]
         for line in lines:
             blank = not any(text.strip() for text, _ in line)
-            yield "" if blank else "".join(painted(line, codes)).rstrip()
+            yield "" if blank else "".join(colour_line(line, codes)).rstrip()
 
 
 def cell(found: Comparison, row: Row, side: int) -> str:

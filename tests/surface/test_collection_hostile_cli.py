@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from neardup import display
-from neardup.collection.query.syntax import quoted
+from neardup.collection.query.syntax import quoted_text
 from support.command_line import BASE, Run
 from support.full_run import FULL
 from support.hostile_ids import HOSTILE
@@ -38,13 +38,13 @@ def is_safe(printed: str) -> bool:
 
 def test_every_hostile_id_from_the_first_command_to_the_last(run: Run, path: Path) -> None:
     for k, id in enumerate(TYPED):
-        found = run("collection", "search", path, f"FINGERPRINT:{quoted(id)}_90", "--limit", 1000)
+        found = run("collection", "search", path, f"FINGERPRINT:{quoted_text(id)}_90", "--limit", 1000)
         assert (found.status, found.err) == (0, "")
         assert found.out.startswith(f"{display.counted(len(TYPED) - k - 1, 'document')} found")
-        why = run("collection", "search", path, f"FINGERPRINT:{quoted(id)}_90", "--why-not", id)
+        why = run("collection", "search", path, f"FINGERPRINT:{quoted_text(id)}_90", "--why-not", id)
         assert "the query document" in why.out
         explained = run(
-            "collection", "search", path, f"EXPLAIN FINGERPRINT:{quoted(id)}_90 AND sender:{quoted(id)}"
+            "collection", "search", path, f"EXPLAIN FINGERPRINT:{quoted_text(id)}_90 AND sender:{quoted_text(id)}"
         )
         assert explained.status == 0
         removed = run("collection", "remove", path, "--", id)

@@ -26,7 +26,7 @@ from neardup.io.decisions.records import FateOf, Judgement, PairNote, Represents
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.decisions.tag_files import _ROWS_OF
 from neardup.io.readers.lines import BYTE_ORDER_MARK
-from neardup.io.writers.exports import FORMS, as_bytes_of, protected, unprotected
+from neardup.io.writers.exports import FORMS, as_bytes_of, protect_formula, unprotect_formula
 from neardup.review.desk.desk import Desk
 from support.command_line import Run
 from support.hostile_ids import HOSTILE
@@ -67,7 +67,7 @@ def test_a_carriage_return_in_a_value_begins_no_row_of_csv() -> None:
     assert data.count(b"\n") == len(values) + 3, "one a row, and two in the second one"
     rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
     assert rows[0] == ["id", "'=1+1"]
-    assert [unprotected(row[0]) for row in rows[1:]] == values
+    assert [unprotect_formula(row[0]) for row in rows[1:]] == values
     outside = re.sub(rb'"(?:[^"]|"")*"', b"", data)
     assert b"\r" not in outside, "each program that splits lines there would see a row"
 
@@ -158,8 +158,8 @@ def test_a_dat_file_has_the_characters_that_review_platforms_expect(tmp_path: Pa
 
 @pytest.mark.parametrize("value", ["=1", "+1", "-1", "@x", "\t=1", "'=1", "''@", "'", "", "x=1", "=", "\r"])
 def test_protected_values_are_restored(value: str) -> None:
-    assert unprotected(protected(value)) == value
-    assert not protected(value).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert unprotect_formula(protect_formula(value)) == value
+    assert not protect_formula(value).startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 def test_the_commands_write_a_file_and_read_tags(run: Run, tmp_path: Path) -> None:

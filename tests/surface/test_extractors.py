@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup.io.formats import extract, format_of, packages, registered
+from neardup.io.formats import extract, format_of, packages, registered_formats
 from support.command_line import Run
 from support.made_package import installed_package
 
@@ -41,8 +41,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 def test_only_new_suffixes_are_registered(installed: Path) -> None:
-    assert {".upside", ".num", ".bad", ".gone"} <= registered().keys()
-    assert not any(" " in suffix for suffix in registered())
+    assert {".upside", ".num", ".bad", ".gone"} <= registered_formats().keys()
+    assert not any(" " in suffix for suffix in registered_formats())
     assert format_of("a.UPSIDE", b"") == "registered"
     assert format_of("a.pdf", b"") == "pdf"
     assert format_of("a.unknown", b"") == "text"

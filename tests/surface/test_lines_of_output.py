@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import neardup as nd
-from neardup.cli.output import fitting, line_about, lines_for_groups
+from neardup.cli.output import first_groups, line_about, lines_for_groups
 from neardup.deduplication.run.show import group_lines
 from support.command_line import BASE, NEAR, OTHER, Run, write_rows
 
@@ -64,11 +64,11 @@ def test_groups_fit_in_the_lines_there_are() -> None:
     sizes = [len(group.members) for group in groups]
     assert len(sizes) > 1
     for most in range(1, sum(sizes) + 2 * len(sizes) + 1):
-        shown = fitting(groups, most)
+        shown = first_groups(groups, most)
         assert len(shown) >= 1
         assert len(shown) == 1 or sum(len(group.members) + 2 for group in shown) <= most
         assert len(shown) == len(groups) or sum(sizes[: len(shown) + 1]) + 2 * (len(shown) + 1) > most
-    assert fitting(groups, None) == groups
+    assert first_groups(groups, None) == groups
     assert lines_for_groups(verbose=True) is None
 
 

@@ -12,7 +12,7 @@ import neardup as nd
 from neardup.deduplication.run.account import RunAccount
 from neardup.deduplication.run.findings import Found
 from neardup.deduplication.run.show import group_lines, summary
-from neardup.display import aligned, printable
+from neardup.display import aligned_lines, printable
 from neardup.errors import InputError
 from support.command_line import write_rows
 from support.made_texts import Writer
@@ -264,8 +264,8 @@ def test_summary_of_an_audit() -> None:
 
 
 def test_labels_are_aligned() -> None:
-    assert list(aligned([("a", "1"), ("long", "2")])) == ["a     1", "long  2"]
-    assert list(aligned([("long", "one two three")], 16)) == ["long  one two\n      three"]
+    assert list(aligned_lines([("a", "1"), ("long", "2")])) == ["a     1", "long  2"]
+    assert list(aligned_lines([("long", "one two three")], 16)) == ["long  one two\n      three"]
 
 
 def test_one_line_for_the_prompt(found: Found) -> None:

@@ -17,7 +17,7 @@ import neardup as nd
 from neardup.settings import Cleaning, Settings
 from neardup.text.cleaning import cleaner_of
 from neardup.text.keys import process_key
-from neardup.text.sketch.cleaning import both_keys, cleaned
+from neardup.text.sketch.cleaning import both_keys, clean_texts
 from neardup.text.sketch.documents import shingle_sets
 from neardup.text.tokenizers import as_word, laid_out, tokenizer_of, tokens_as_words, tokens_of_code
 from neardup.text.units import read
@@ -105,7 +105,7 @@ def test_hostile_code_takes_linear_time(part: str) -> None:
 @given(text=SNIPPETS.filter(lambda text: "\ud800" not in text), numbers=st.booleans())
 def test_a_reading_has_the_tokens_of_a_column(text: str, numbers: bool) -> None:
     settings = Settings.of(tokenizer="code", ignore_numbers=numbers, length=2)
-    made = cleaned(pa.array([text]), settings)
+    made = clean_texts(pa.array([text]), settings)
     column = shingle_sets(made.texts, np.array([0]), made.settings, process_key(), "tokens").hashes
     cleaner = cleaner_of(Cleaning(tokenizer="code", ignore_numbers=numbers))
     assert read(text, cleaner=cleaner).token_hashes.tolist() == column.tolist()

@@ -23,7 +23,7 @@ from neardup.deduplication.runs import find as run_find
 from neardup.deduplication.texts import places_of, split_id
 from neardup.display.view import excerpt
 from neardup.errors import InputError, LimitError, NeardupError, with_options
-from neardup.io.contents import MARK, Content, differing, is_container, safe_name, split_address
+from neardup.io.contents import MARK, Content, differing_kinds, is_container, safe_name, split_address
 from neardup.io.inputs import (
     AUTO,
     SUFFIXES_OF_FILES,
@@ -105,7 +105,7 @@ class Roots:
         Files are named by their paths relative to the first root, as later calls expect them.
         """
         if not names:
-            raise InputError("No file was given", self._allowed())
+            raise InputError("No file was given", self._allowed_places())
         paths = [path for name in names for path in self._matching(name)]
         for path in paths:
             self._require_closed(path)
@@ -142,12 +142,14 @@ class Roots:
         is outside the roots.
         """
         if not name or "\0" in name or "://" in name:
-            raise InputError(f"{display.printable(name)!r} is not a local path", self._allowed())
+            raise InputError(f"{display.printable(name)!r} is not a local path", self._allowed_places())
         joined = str(self.folders[0] / name)
         file, member = split_address(joined) or (joined, None)
         real = os.path.realpath(file)
         if not self._below(real) or (member and safe_name(member) is None):
-            raise InputError(f"{display.printable(name)} is outside the folders of this server", self._allowed())
+            raise InputError(
+                f"{display.printable(name)} is outside the folders of this server", self._allowed_places()
+            )
         folder, last = os.path.split(file)
         folder = os.path.realpath(folder)
         named = os.path.join(folder, last) if self._below(folder) and last not in ("", ".", "..") else real
@@ -187,9 +189,9 @@ class Roots:
             )
 
     def _no_file_error(self, name: str) -> InputError:
-        return InputError(f"There is no file {display.printable(name)}", self._allowed())
+        return InputError(f"There is no file {display.printable(name)}", self._allowed_places())
 
-    def _allowed(self) -> str:
+    def _allowed_places(self) -> str:
         return "Files and folders below " + " or ".join(display.printable(str(one)) for one in self.folders)
 
 
@@ -237,7 +239,7 @@ class Tools:
 
         one, other = self._content(a, path_a, column, "a"), self._content(b, path_b, column, "b")
         compared = compare(one.text, other.text, length=length, seconds=self.seconds)
-        comparison = replace(compared, not_compared=differing(one.attachments, other.attachments))
+        comparison = replace(compared, not_compared=differing_kinds(one.attachments, other.attachments))
         chunks = sorted(comparison.chunks(), key=lambda chunk: -len(chunk["text_a"]))
         shown = [
             {"a": excerpt(chunk["text_a"], WORDS), "b": excerpt(chunk["text_b"], WORDS)} for chunk in chunks[:MOST]
@@ -509,18 +511,18 @@ def _in_words(tool: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, An
     """
 
     @functools.wraps(tool)
-    def called(**given: Any) -> dict[str, Any]:
+    def call_in_words(**given: Any) -> dict[str, Any]:
         try:
             return tool(**given)
         except NeardupError as error:
-            raise ToolError(with_options(error.lines(), spelled)) from error
+            raise ToolError(with_options(error.lines(), spell)) from error
 
     parameters = signature(tool).parameters
 
-    def spelled(option: str, keyword: str) -> str:
+    def spell(option: str, keyword: str) -> str:
         name = PARAMETERS.get(option, option.replace("-", "_"))
         if option in OF_SERVER:
             return f"--{option}"
         return name if name in parameters else f"{name} (which {tool.__name__} lacks)"
 
-    return called
+    return call_in_words

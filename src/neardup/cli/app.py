@@ -17,15 +17,15 @@ from typer.core import TyperCommand, TyperGroup
 
 from neardup.cli import help
 from neardup.cli.commands import COLLECTION, COMMANDS, LOOK, ON_COLLECTIONS, PURPOSES, Command
-from neardup.cli.config import config_parameters, configured
-from neardup.cli.messages import guarded
+from neardup.cli.config import announced_options, config_parameters
+from neardup.cli.messages import guard_command
 from neardup.cli.option import (
     FINGERPRINTS_AT_URL,
     OUTPUT_AT_URL,
     RESULT_AT_URL,
     TABLE_AT_URL,
     Option,
-    filled,
+    fill_record,
     meant_option,
 )
 from neardup.cli.options.general import HELP_ALL, LogOptions
@@ -105,7 +105,7 @@ class _Commands(TyperGroup):
             if cmd_name == COLLECTION:
                 self.commands[cmd_name] = _OnCollections(name=COLLECTION, no_args_is_help=True)
             elif cmd_name in COMMANDS:
-                self.commands[cmd_name] = _built(cmd_name)
+                self.commands[cmd_name] = _build(cmd_name)
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -133,7 +133,7 @@ class _OnCollections(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, built now, or None."""
         if cmd_name in ON_COLLECTIONS and cmd_name not in self.commands:
-            self.commands[cmd_name] = _built(f"{COLLECTION} {cmd_name}")
+            self.commands[cmd_name] = _build(f"{COLLECTION} {cmd_name}")
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -187,26 +187,26 @@ def looks_like_input(name: str) -> bool:
     )
 
 
-def _built(name: str) -> TyperCommand:
+def _build(name: str) -> TyperCommand:
     """Return a command as typer runs it."""
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     command = COMMANDS[name]
-    alone.command(name, cls=_OwnHelp, help=command.summary, hidden=name == LOOK)(_typed(name, command))
+    alone.command(name, cls=_OwnHelp, help=command.summary, hidden=name == LOOK)(_typer_function(name, command))
     built = typer.main.get_command(alone)
     assert isinstance(built, TyperCommand)
     return built
 
 
-def _typed(name: str, command: Command) -> Callable[..., None]:
+def _typer_function(name: str, command: Command) -> Callable[..., None]:
     """Return the function that typer calls: its signature is made from the options of the command."""
-    program = guarded(_program(name, command), name)
+    program = guard_command(_program(name, command), name)
 
     def run(context: typer.Context, **values: Any) -> None:
         names = {option.name for option in command.options}
         explicit = frozenset(name for name in names if _source(context, name) == "COMMANDLINE")
         given = {name: values[name] for name in names if _source(context, name) == "DEFAULT_MAP"}
-        with configured(context, given):
-            program((values, explicit), lambda: filled(LogOptions, values, frozenset()))
+        with announced_options(context, given):
+            program((values, explicit), lambda: fill_record(LogOptions, values, frozenset()))
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [*map(_parameter, command.options), *config_parameters(), context]
@@ -238,7 +238,7 @@ def _program(name: str, command: Command) -> Callable[[Any], int]:
     """
 
     def program(given: tuple[dict[str, Any], frozenset[str]]) -> int:
-        options: Any = filled(command.record, *given)
+        options: Any = fill_record(command.record, *given)
         return _with_local_paths(command.load())(options)
 
     return program
@@ -286,12 +286,12 @@ def _here(given: Any, kind: str, copies: "dict[str, Mirror]") -> Any:
         return given
     if kind == TABLE_AT_URL:  # its library writes there
         return given
-    from neardup.io.outputs import LEFT_OUT, Mirror, holds_fingerprints, staged, url_of
+    from neardup.io.outputs import LEFT_OUT, Mirror, holds_fingerprints, staging_path, url_of
 
     if kind == OUTPUT_AT_URL:
         if url_of(given) is None:
             require_local(given)
-        return staged(url)
+        return staging_path(url)
     if kind == FINGERPRINTS_AT_URL and not is_path and not holds_fingerprints(url):
         return given
     if url not in copies:
@@ -304,7 +304,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     """Return the parameter that typer turns into an option."""
     declared: Any
     if option.spelling:
-        complete = _completing(option.choices) if option.choices else None
+        complete = _completer(option.choices) if option.choices else None
         spelling = option.spelling
         if option.default is True:  # the form in typer of a switch that is on by default
             spelling = ("/".join(reversed(spelling)),)
@@ -319,7 +319,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     )
 
 
-def _completing(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
+def _completer(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
     """The function by which a shell completes a value."""
 
     def complete(incomplete: str) -> list[str]:

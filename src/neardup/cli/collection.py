@@ -48,7 +48,7 @@ _SHOWN = 20
 """Members to list for a group; --json lists more."""
 
 
-def opened(path: Place, wait: float = 10.0, *, upgrade: bool = False, readonly: bool = False) -> Collection:
+def open_existing(path: Place, wait: float = 10.0, *, upgrade: bool = False, readonly: bool = False) -> Collection:
     """Open an existing collection. Raises InputError if there is no file."""
     from neardup.collection import Collection
 
@@ -108,7 +108,7 @@ def opened_shards(
             parts.append(RemoteShard(place, token, seconds))
         else:
             try:
-                parts.append(OpenShard(opened(place_of(place), wait, readonly=readonly), most_candidates))
+                parts.append(OpenShard(open_existing(place_of(place), wait, readonly=readonly), most_candidates))
             except (InputError, OutputError, FormatError) as error:
                 if not partial:
                     raise
@@ -119,7 +119,7 @@ def opened_shards(
 
 def add(options: on_collections.AddOptions) -> int:
     """Add documents to a collection."""
-    added, total = _added(options)
+    added, total = _add(options)
     counts = {**_counts(added), "documents": total}
     count(counts)
     if options.json:
@@ -136,23 +136,23 @@ def add(options: on_collections.AddOptions) -> int:
         for line in () if options.quiet else _repeats(added):
             typer.echo(line)
     if added.rejected:
-        warn("\n".join(_rejected(added, options.problems)))
+        warn("\n".join(_rejected_lines(added, options.problems)))
     return REJECTED if added.rejected else DONE
 
 
-def _added(options: on_collections.AddOptions) -> tuple[Added, int]:
+def _add(options: on_collections.AddOptions) -> tuple[Added, int]:
     """Return the outcome, and the number of documents in the collection."""
     from neardup.collection import Collection, own_files
     from neardup.collection.answers import role_of
     from neardup.collection.store import is_there
     from neardup.io.inputs import choose_columns, open_files
-    from neardup.io.outputs import ProblemList, access_of, creating
+    from neardup.io.outputs import ProblemList, access_of, limited_access
 
     near, on_near = _near_rule(options)
     role = role_of(options.role)
     path, problems = options.path, options.problems
     own = (*own_files(path), *([] if problems is None else [problems]))
-    reading = options.reading.checked().reading
+    reading = options.reading.to_settings().reading
     documents = open_files(options.inputs, without=own, reading=reading)
     # before the collection is made, so that a mistake leaves none behind
     choose_columns(documents, options.text, options.id)
@@ -160,7 +160,7 @@ def _added(options: on_collections.AddOptions) -> tuple[Added, int]:
     with nullcontext() if problems is None else ProblemList(problems, access=access) as listed:
         on_problem = listed.write if listed else None
         created = not is_there(path)
-        with creating(access):
+        with limited_access(access):
             opened = Collection(path, wait=options.wait, on_problem=on_problem, **_creation(options))
         with _removed_if_untouched(opened, created) as collection:
             with watcher() as progress:
@@ -242,7 +242,7 @@ def _repeats(added: Added) -> Iterator[str]:
         yield f"  and {display.number(added.repeats - _SHOWN_NEAR)} more; --json lists up to 1,000"
 
 
-def _rejected(added: Added, listed: Path | None) -> Iterator[str]:
+def _rejected_lines(added: Added, listed: Path | None) -> Iterator[str]:
     them = "it" if added.rejected == 1 else "them"
     where = f"; {display.printable(listed)} lists {them}" if listed else ""
     yield f"{display.counted(added.rejected, 'row')} rejected{where}. The first:"
@@ -253,7 +253,7 @@ def _rejected(added: Added, listed: Path | None) -> Iterator[str]:
 
 def remove(options: on_collections.RemoveOptions) -> int:
     """Remove documents from a collection, all of them or none."""
-    with opened(options.path, options.wait) as collection:
+    with open_existing(options.path, options.wait) as collection:
         removed = collection.remove(options.ids)
         left = len(collection)
     if options.json:
@@ -268,7 +268,7 @@ def remove(options: on_collections.RemoveOptions) -> int:
 
 def list_documents(options: on_collections.ListOptions) -> int:
     """List the documents of a collection in the order in which they were first added."""
-    with opened(options.path) as collection:
+    with open_existing(options.path) as collection:
         page = collection.list(options.after, options.limit)
     if options.json:
         typer.echo(notation.dumps(page.as_dict(), indent=2, ensure_ascii=False))
@@ -299,7 +299,7 @@ def search(options: on_collections.SearchOptions) -> int:
         return _search_shards(query, options)
     if options.partial:
         raise SettingError("--partial is given with one collection", "Several, the shards of one")
-    with opened(place_of(options.paths[0])) as collection, collection.view() as lookups:
+    with open_existing(place_of(options.paths[0])) as collection, collection.view() as lookups:
         if why_not is not None:
             answer = answers.why_not(
                 lookups, query, why_not, include_self=options.include_self, open_file=read_document
@@ -334,7 +334,7 @@ def shared_passages(options: PassagesOptions, id: str) -> int:
         raise InputError(f"--of was given with --{name}", "--length and --json", "Leave one out")
     if len(options.inputs) > 1:
         raise InputError(f"--of was given with {len(options.inputs)} inputs", "One collection")
-    with opened(place_of(options.inputs[0])) as collection:
+    with open_existing(place_of(options.inputs[0])) as collection:
         shared = collection.passages(id, length=LENGTH if options.length is None else options.length)
     _say(shared.as_dict() if options.json else str(shared).splitlines())
     return DONE
@@ -422,9 +422,9 @@ def groups(options: on_collections.GroupsOptions) -> int:
     if options.regroup and "threshold" not in options.explicit:
         raise SettingError("--regroup was given without --threshold", "", "Give --threshold, too")
     done = None
-    with opened(options.path, options.wait) as collection:
+    with open_existing(options.path, options.wait) as collection:
         if options.complete or options.regroup:
-            done = _completed(collection, options)
+            done = _complete(collection, options)
         page = collection.groups(options.after, options.limit)
         documents = len(collection)
     if options.json:
@@ -461,7 +461,7 @@ def _no_groups(options: on_collections.GroupsOptions, done: GroupedPending | Non
     return f"no groups yet; this compares the documents and groups those that are near: {command}"
 
 
-def _completed(collection: Collection, options: on_collections.GroupsOptions) -> GroupedPending:
+def _complete(collection: Collection, options: on_collections.GroupsOptions) -> GroupedPending:
     from neardup.collection import Near
 
     recall, threshold = options.near_recall, options.threshold
@@ -469,13 +469,13 @@ def _completed(collection: Collection, options: on_collections.GroupsOptions) ->
     with watcher() as progress:
         counting = CountedStages(progress)
 
-        def said() -> str:
+        def progress_in_words() -> str:
             unit, verb = ("group", "regrouped") if counting.name == "regroup" else ("document", "compared")
             compared = f"{display.number(counting.done)} of {display.counted(counting.total, unit)} {verb}"
             stored = display.counted(collection.store.groups.count(), "group")
             return f"{compared}, and their groups are stored ({stored} in all); run it again to go on"
 
-        with told_if_stopped(said):
+        with told_if_stopped(progress_in_words):
             work = collection.regroup if options.regroup else collection.group_pending
             return work(near, progress=counting)
 
@@ -485,7 +485,7 @@ def decide(options: on_collections.DecideOptions) -> int:
     a, b, verdict = options.a, options.b, options.verdict
     if verdict not in (*get_args(Verdict), "undecided"):
         raise SettingError(f"The verdict is {verdict!r}", f"One of {', '.join(get_args(Verdict))}, undecided")
-    with opened(options.path, options.wait) as collection:
+    with open_existing(options.path, options.wait) as collection:
         if verdict == "undecided":
             was = collection.undecide(a, b, by=options.by)
             typer.echo("withdrawn" if was else "there was no decision about them")
@@ -504,7 +504,7 @@ def tag(options: on_collections.TagOptions) -> int:
         return _undo(options)
     if options.tag is None:
         raise SettingError("No tag was given", "A tag, or --undo")
-    with opened(options.path, options.wait) as collection:
+    with open_existing(options.path, options.wait) as collection:
         action = collection.tag(
             options.tag,
             options.ids,
@@ -523,7 +523,7 @@ def tag(options: on_collections.TagOptions) -> int:
 
 
 def _undo(options: on_collections.TagOptions) -> int:
-    with opened(options.path, options.wait) as collection:
+    with open_existing(options.path, options.wait) as collection:
         action = collection.undo(options.by, options.action)
     if action is None:
         typer.echo("nothing to undo")
@@ -548,12 +548,12 @@ def _group_lines(group: StoredGroup) -> Iterator[str]:
 
 def info(options: on_collections.InfoOptions) -> int:
     """Show the size and settings of a collection."""
-    with opened(options.path) as collection:
+    with open_existing(options.path) as collection:
         known = collection.info()
     if options.json:
         typer.echo(notation.dumps(known, indent=2, ensure_ascii=False))
         return DONE
-    for line in display.aligned(list(_facts(known))):
+    for line in display.aligned_lines(list(_facts(known))):
         typer.echo(line)
     return DONE
 
@@ -573,7 +573,7 @@ def _facts(known: dict[str, Any]) -> Iterator[display.Line]:
 
 def check(options: on_collections.CheckOptions) -> int:
     """Check a collection: derive everything from the texts again, and compare."""
-    with opened(options.path) as collection, watcher() as progress:
+    with open_existing(options.path) as collection, watcher() as progress:
         total, faults = len(collection), collection.check(progress)
     if options.json:
         typer.echo(notation.dumps({"documents": total, "faults": faults}, indent=2, ensure_ascii=False))
@@ -586,7 +586,7 @@ def check(options: on_collections.CheckOptions) -> int:
 
 def compact(options: on_collections.CompactOptions) -> int:
     """Rewrite a collection without free space, and without the words of removed documents."""
-    with opened(options.path, options.wait, upgrade=options.upgrade) as collection:
+    with open_existing(options.path, options.wait, upgrade=options.upgrade) as collection:
         before = collection.info()["bytes"]["file"]
         collection.compact()
         total, after = len(collection), collection.info()["bytes"]["file"]
@@ -602,9 +602,9 @@ def compact(options: on_collections.CompactOptions) -> int:
 
 def backup(options: on_collections.BackupOptions) -> int:
     """Copy a collection into a new file, while others read and write it."""
-    with opened(options.path, options.wait) as collection:
+    with open_existing(options.path, options.wait) as collection:
         collection.backup(options.file)
-    with opened(options.file) as copy:
+    with open_existing(options.file) as copy:
         total, size = len(copy), copy.info()["bytes"]["file"]
     if options.json:
         typer.echo(notation.dumps({"documents": total, "bytes": size}, indent=2))

@@ -98,7 +98,7 @@ def _read_config(context: typer.Context, value: Path | None) -> Path | None:
 
 
 @contextmanager
-def configured(context: typer.Context, given: dict[str, Any]) -> Iterator[None]:
+def announced_options(context: typer.Context, given: dict[str, Any]) -> Iterator[None]:
     """Name on standard error the options ``given`` in a file, and remember them for ``run.json``."""
     if not given or not isinstance(context.obj, str):
         yield
@@ -133,10 +133,10 @@ def find_config(file: Path | None) -> Config | None:
     """
     if file is not None:
         entries = _read(file)
-        return _checked(file, {} if entries is None else entries)
+        return _check(file, {} if entries is None else entries)
     for path in map(Path, NAMES):
         if path.is_file() and (entries := _read(path)) is not None:
-            return _checked(path, entries)
+            return _check(path, entries)
     return None
 
 
@@ -178,7 +178,7 @@ def _unusable_error(path: Path, why: str) -> InputError:
     )
 
 
-def _checked(path: Path, entries: Mapping[str, Any]) -> Config:
+def _check(path: Path, entries: Mapping[str, Any]) -> Config:
     name = display.printable(str(path))
     commands = {name: command.options for name, command in COMMANDS.items()}
     options: dict[str, dict[str, Any]] = {command: {} for command in commands}
@@ -186,7 +186,7 @@ def _checked(path: Path, entries: Mapping[str, Any]) -> Config:
     for key, value in entries.items():
         if isinstance(value, dict):
             if key not in commands:
-                raise _unknown_error(f"{name}: there is no command {_quoted(key)}", key, [*commands])
+                raise _unknown_error(f"{name}: there is no command {_quote(key)}", key, [*commands])
             options[key].update(_of_command(f"{name}, [{key}]", value, commands[key]))
     for key, value in entries.items():
         option = top.get(_name(key))
@@ -207,12 +207,12 @@ def _top(commands: Mapping[str, tuple[Option, ...]]) -> dict[str, Option]:
 
 
 def _of_command(where: str, entries: Mapping[str, Any], options: tuple[Option, ...]) -> Iterator[tuple[str, Any]]:
-    by_name = {_spelled(option): option for option in options if option.spelling}
+    by_name = {_option_name(option): option for option in options if option.spelling}
     for key, value in entries.items():
         option = by_name.get(_name(key))
         if option is None:
             names = [name for name, option in by_name.items() if option.from_file != NEVER]
-            raise _unknown_error(f"{where}: there is no option {_quoted(key)}", key, names)
+            raise _unknown_error(f"{where}: there is no option {_quote(key)}", key, names)
         if option.from_file == NEVER:
             raise SettingError(
                 f"{where}: {key} cannot be in a file", "Options that open and replace nothing", f"Type --{key}"
@@ -220,7 +220,7 @@ def _of_command(where: str, entries: Mapping[str, Any], options: tuple[Option, .
         yield option.name, _value(f"{where}: {key}", value, option)
 
 
-def _spelled(option: Option) -> str:
+def _option_name(option: Option) -> str:
     """The name of an option as it is typed."""
     return _name(option.spelling[-1].lstrip("-"))
 
@@ -238,10 +238,10 @@ def _value(where: str, value: Any, option: Option) -> Any:
         meant = field.rule.value(value) if not isinstance(value, list) else tuple(map(field.rule.value, value))
         if not (right or field.right_type(meant)) or not field.right_type(meant) or not field.rule.holds(meant):
             hint = field.rule.hint(meant) if isinstance(meant, str) else ""
-            raise SettingError(f"{where} is {_quoted(value)}", field.rule.allowed, hint)
+            raise SettingError(f"{where} is {_quote(value)}", field.rule.allowed, hint)
         return [*map(str, value)] if isinstance(value, list) else [value] if many else value
     if not right:
-        raise SettingError(f"{where} is {_quoted(value)}", _KINDS[list if many else _kind(option)])
+        raise SettingError(f"{where} is {_quote(value)}", _KINDS[list if many else _kind(option)])
     return [value] if many and not isinstance(value, list) else value
 
 
@@ -260,7 +260,7 @@ def _is_right(value: Any, option: Option, many: bool) -> bool:
     return isinstance(value, (int, float) if kind is float else kind)
 
 
-def _quoted(value: Any) -> str:
+def _quote(value: Any) -> str:
     shown = display.printable(repr(value) if not isinstance(value, bool) else str(value).lower())
     return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
 
@@ -278,7 +278,7 @@ def _misplaced_error(name: str, key: str, commands: Mapping[str, tuple[Option, .
     of = [
         command
         for command, options in commands.items()
-        if _name(key) in {_spelled(option) for option in options if option.spelling}
+        if _name(key) in {_option_name(option) for option in options if option.spelling}
     ]
     if of and not near:
         return SettingError(
@@ -287,7 +287,7 @@ def _misplaced_error(name: str, key: str, commands: Mapping[str, tuple[Option, .
             f"Move it to [{of[0]}]",
         )
     return SettingError(
-        f"{name}: there is no setting {_quoted(key)}",
+        f"{name}: there is no setting {_quote(key)}",
         "The settings, text and id; and tables of commands, such as [dedup]",
         f"Did you mean {near[0]}?" if near else "neardup dedup --help lists them",
     )

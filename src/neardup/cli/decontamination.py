@@ -12,7 +12,7 @@ import typer
 from neardup import display
 from neardup.cli.log import count
 from neardup.cli.messages import DONE, REJECTED, resumable, warn
-from neardup.cli.option import typed
+from neardup.cli.option import typed_text
 from neardup.cli.options.on_files import DecontaminateOptions
 from neardup.cli.output import STREAM, WIDTH, open_output, refuse_unusable_out, reports_aside, watcher
 from neardup.corpus.decontamination import (
@@ -26,7 +26,7 @@ from neardup.corpus.decontamination import (
     rules_of,
     scan_training,
     stored_scan,
-    weighed,
+    weigh_candidates,
     write,
 )
 from neardup.deduplication.runs import Meter, open_journal
@@ -53,7 +53,7 @@ def decontaminate(options: DecontaminateOptions) -> int:
 def _decontaminate(options: DecontaminateOptions) -> int:
     action = _action(options)
     refuse_unusable_out(options)
-    settings = options.settings.checked()
+    settings = options.settings.to_settings()
     rules = rules_of(options.threshold, options.run, options.common)
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text or None, options.id)
@@ -113,7 +113,7 @@ def _result(
         scan = stored_scan([Path(folder) for folder in options.scanned], search)
     else:
         scan = scan_training(documents, columns, search, meter)
-    return weighed(scan, documents, columns, meter)
+    return weigh_candidates(scan, documents, columns, meter)
 
 
 def _fields(options: DecontaminateOptions) -> list[str]:
@@ -152,11 +152,11 @@ def _show(result: Contamination, options: DecontaminateOptions, account: dict[st
             width = get_terminal_size().columns if sys.stdout.isatty() else WIDTH
             for line in lines_of(result, width=width):
                 typer.echo(line)
-        typer.echo(f"written: {_written(options)}")
+        typer.echo(f"written: {_outputs_in_words(options)}")
     if result.problems:
         written = not options.dry_run and options.out != STREAM
         where = (
-            f"{typed(options.out)}/problems.jsonl says where and why"
+            f"{typed_text(options.out)}/problems.jsonl says where and why"
             if written
             else "run with -o DIR to list them"
         )
@@ -177,11 +177,11 @@ def _outcome(account: dict[str, Any], options: DecontaminateOptions) -> str:
     )
 
 
-def _written(options: DecontaminateOptions) -> str:
+def _outputs_in_words(options: DecontaminateOptions) -> str:
     if options.dry_run or options.out is None:
         return "nothing (dry run)"
     if options.out == STREAM:
         return "the rows, to standard output"
     from neardup.io.outputs import names_in
 
-    return display.printable(f"{typed(options.out)}: {', '.join(names_in(options.out))}")
+    return display.printable(f"{typed_text(options.out)}: {', '.join(names_in(options.out))}")

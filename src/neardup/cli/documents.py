@@ -22,7 +22,7 @@ from neardup.cli.options.on_samples import CompareOptions, ExplainOptions
 from neardup.cli.output import WIDTH, unbroken
 from neardup.display import printable
 from neardup.errors import InputError, OutputError, SettingError
-from neardup.io.contents import Content, differing
+from neardup.io.contents import Content, differing_kinds
 from neardup.io.place import Place, file_at, is_url, place_of, url_in
 from neardup.settings import as_compared
 
@@ -50,22 +50,22 @@ def compare(options: CompareOptions) -> int:
 
     if options.html is None:
         pair = pair_of(options)
-        comparison = _compared(pair, options)
+        comparison = _compare(pair, options)
     else:
         # opened before the comparison, so that an unwritable page is reported at once
         pair = pair_of(options)
         with OutputPage(options.html, overwrite=options.overwrite, access=common_access(pair.files)) as page:
-            comparison = _compared(pair, options)
+            comparison = _compare(pair, options)
             page.write(comparison.html(names=pair.names, full=options.full))
     _show(comparison, pair, options)
     return 0
 
 
-def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
+def _compare(pair: TwoTexts, options: CompareOptions) -> Comparison:
     from neardup.comparison.compare import compare as compared
     from neardup.deduplication.join.base_documents import base_texts
 
-    given = as_compared(options.settings.checked().as_dict())
+    given = as_compared(options.settings.to_settings().as_dict())
     stored = {name: value for name, value in pair.settings.items() if name not in given_here(options.explicit)}
     comparison = compared(
         *pair.texts,
@@ -141,7 +141,9 @@ def pair_of(options: CompareOptions) -> TwoTexts:
     names = (_name_of(options.a), _name_of(options.b))
     a, b = (_content_of(name, options) for name in (options.a, options.b))
     files = tuple(name for name in (options.a, options.b) if name != "-")
-    return TwoTexts((a.text, b.text), names, files=files, not_compared=differing(a.attachments, b.attachments))
+    return TwoTexts(
+        (a.text, b.text), names, files=files, not_compared=differing_kinds(a.attachments, b.attachments)
+    )
 
 
 def _refuse_other_options(options: CompareOptions) -> None:
@@ -163,7 +165,7 @@ def _of_result(folder: str | Path, ids: tuple[str, str]) -> TwoTexts:
     for letter, document in zip(LITERAL, looked, strict=True):
         about_it = f"{document.id}: {document.where}; {fate(result, document.id)}"
         facts.append((letter, display.printable(about_it)))
-    facts.append(("result", _stored(result, a, b)))
+    facts.append(("result", _stored_pair_in_words(result, a, b)))
     settings = as_compared(result.run.settings)
     described = {
         letter: {"id": document.id, "where": document.where, "fate": fate(result, document.id)}
@@ -174,7 +176,7 @@ def _of_result(folder: str | Path, ids: tuple[str, str]) -> TwoTexts:
     return TwoTexts(texts, names, tuple(facts), settings, files, described, differing_parts(result, a, b))
 
 
-def _stored(result: Found, a: str | int, b: str | int) -> str:
+def _stored_pair_in_words(result: Found, a: str | int, b: str | int) -> str:
     from neardup.deduplication.texts import similarity_of_pair
 
     measure, threshold = (result.run.settings[name] for name in ("measure", "threshold"))
@@ -210,14 +212,14 @@ def _content_of(name: str, options: CompareOptions) -> Content:
             "neardup compare RESULT ID ID",
             "Give both ids",
         )
-    with naming(name):
+    with named_missing_files(name):
         return document_content(name, pages=options.settings.pages)
 
 
 def _row(file: str, row: str, options: CompareOptions) -> str:
     from neardup.io.inputs import read_file_row
 
-    reading = options.settings.checked().reading
+    reading = options.settings.to_settings().reading
     return read_file_row(file, int(row), options.text, reading)
 
 
@@ -237,13 +239,13 @@ def explain(options: ExplainOptions) -> int:
     """Show the textbook tables for a few small documents."""
     refuse_page_over_input(options.html, () if options.literal else options.names)
     if options.html is None:
-        tables = _explained(options)
+        tables = _explain(options)
     else:
         from neardup.io.outputs import OutputPage, common_access
 
         files = [] if options.literal or options.example else [name for name in options.names if name != "-"]
         with OutputPage(options.html, overwrite=options.overwrite, access=common_access(files)) as page:
-            tables = _explained(options)
+            tables = _explain(options)
             page.write(tables.html())
     if options.json:
         typer.echo(notation.dumps(tables.as_dict(), indent=2, ensure_ascii=False))
@@ -255,7 +257,7 @@ def explain(options: ExplainOptions) -> int:
     return 0
 
 
-def _explained(options: ExplainOptions) -> Explanation:
+def _explain(options: ExplainOptions) -> Explanation:
     from neardup.comparison.walkthrough import explain as explained
 
     numbers, coefficients = options.numbers, options.coefficients
@@ -301,7 +303,7 @@ def _small_documents(name: str) -> list[tuple[str, str]]:
     if name == "-":
         # four bytes hold any character, so a text that is cut off is refused for its length
         return [("-", sys.stdin.buffer.read(4 * CHARACTERS + 1).decode("utf-8", "replace"))]
-    with naming(name):
+    with named_missing_files(name):
         documents = open_files([name])
     return read_small(documents)
 
@@ -344,7 +346,7 @@ def refuse_page_over_input(page: Path | None, names: Sequence[str]) -> None:
 
 
 @contextmanager
-def naming(name: str) -> Iterator[None]:
+def named_missing_files(name: str) -> Iterator[None]:
     """Extend the error for a missing file: the argument may be a text, not a name."""
     try:
         yield

@@ -86,7 +86,7 @@ def page(command: str, columns: int, *, every: bool = False) -> str:
 
 
 def _of_program(columns: int) -> Iterator[str]:
-    yield from _called("", "[OPTIONS] COMMAND [ARGS]...", columns)
+    yield from _usage_lines("", "[OPTIONS] COMMAND [ARGS]...", columns)
     yield from _paragraphs(DESCRIPTION, columns)
     yield from _section("Options", _OF_PROGRAM, columns)
     column = max(len(name) for commands in PURPOSES.values() for name in commands)
@@ -98,7 +98,7 @@ def _of_program(columns: int) -> Iterator[str]:
 
 
 def _of_collections(columns: int) -> Iterator[str]:
-    yield from _called(f"{COLLECTION} ", "COMMAND COLLECTION [ARGS]...", columns)
+    yield from _usage_lines(f"{COLLECTION} ", "COMMAND COLLECTION [ARGS]...", columns)
     yield from _paragraphs(f"{_COLLECTION[1]}\n\n{_MORE}", columns)
     yield from _section("Commands", [(name, one.summary) for name, one in ON_COLLECTIONS.items()], columns)
     yield from _examples(COMMANDS[f"{COLLECTION} add"].examples)
@@ -116,7 +116,7 @@ def is_long(command: str) -> bool:
 def _of_command(name: str, columns: int, every: bool) -> Iterator[str]:
     command = COMMANDS[name]
     arguments = (usage(option) for option in command.options if not option.spelling)
-    yield from _called(f"{name} ", " ".join(("[OPTIONS]", *arguments)), columns)
+    yield from _usage_lines(f"{name} ", " ".join(("[OPTIONS]", *arguments)), columns)
     yield from _paragraphs(command.help, columns)
     special = [Option.of("no_config", bool, NO_CONFIG), Option.of("config", str, CONFIG)]
     options = [one for one in [*command.options, *special, *command.log_options] if every or one.name not in RARE]
@@ -127,11 +127,11 @@ def _of_command(name: str, columns: int, every: bool) -> Iterator[str]:
         reasons = [(f"--{name}", reason) for name, reason in command.without.items()]
         yield from _section("Not offered, and why", reasons, columns)
     if not every:
-        yield from ("", *_wrapped(f"neardup {name} --help-all shows {len(command.options)} options.", columns))
+        yield from ("", *_wrap(f"neardup {name} --help-all shows {len(command.options)} options.", columns))
     yield from _examples(command.examples)
 
 
-def _called(command: str, arguments: str, columns: int) -> Iterator[str]:
+def _usage_lines(command: str, arguments: str, columns: int) -> Iterator[str]:
     """How the program is called, and an empty line."""
     begin = f"Usage: neardup {command}"
     yield from textwrap.wrap(arguments, columns, initial_indent=begin, subsequent_indent=" " * len(begin))
@@ -151,14 +151,16 @@ def _by_purpose(options: Sequence[Option], every: bool) -> dict[str, list[tuple[
     rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in headings}
     for option in options:
         heading = option.panel if long else headings[bool(option.spelling)]
-        rows[heading].append((_spelled(option), _meaning(option, whole=every)))
+        rows[heading].append((_first_column(option), _meaning(option, whole=every)))
     rows[OTHER if long else "Options"].append(_HELP)
     if not every:
-        rows[OTHER if long else "Options"].append((_spelled(Option.of("help_all", bool, HELP_ALL)), HELP_ALL.help))
+        rows[OTHER if long else "Options"].append(
+            (_first_column(Option.of("help_all", bool, HELP_ALL)), HELP_ALL.help)
+        )
     return rows
 
 
-def _spelled(option: Option) -> str:
+def _first_column(option: Option) -> str:
     """An option, or an argument, as the first column shows it."""
     return option.shown + " …" * (not option.spelling and option.type == list[str])
 
@@ -187,7 +189,7 @@ def _section(heading: str, rows: Sequence[tuple[str, str]], columns: int) -> Ite
     yield from ("", f"{heading}:")
     left = min(max(len(first) for first, _ in rows), _LEFT) + 2
     for first, meaning in rows:
-        lines = _wrapped(meaning, max(columns - left - 2, 10))
+        lines = _wrap(meaning, max(columns - left - 2, 10))
         beside = len(first) <= left - 2
         yield f"  {first:<{left}}{lines[0]}".rstrip() if beside else f"  {first}"
         for line in lines[beside:]:
@@ -199,11 +201,11 @@ def _paragraphs(text: str, columns: int) -> Iterator[str]:
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
         if number:
             yield ""
-        for line in _wrapped(paragraph, columns - 2):
+        for line in _wrap(paragraph, columns - 2):
             yield f"  {line}"
 
 
-def _wrapped(text: str, columns: int) -> list[str]:
+def _wrap(text: str, columns: int) -> list[str]:
     return textwrap.wrap(text.replace("\n", " "), columns, replace_whitespace=False)
 
 

@@ -215,7 +215,7 @@ def _amount(amount: int, unit: str) -> str:
 
 
 @contextmanager
-def logged(log: Log) -> Iterator[Log]:
+def current_log(log: Log) -> Iterator[Log]:
     """Make a log the one of the command within the block."""
     before = _log.set(log)
     try:

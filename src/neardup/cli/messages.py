@@ -19,10 +19,10 @@ from typing import Any, NoReturn, Protocol, TypeVar
 import typer
 
 from neardup import display
-from neardup.cli.log import Log, current, logged
+from neardup.cli.log import Log, current, current_log
 from neardup.cli.options.general import LogOptions
 from neardup.errors import CORE, NeardupError, OutputError, SettingError, labelled, without_core
-from neardup.runtime import Advance, Progress, is_memory_failure, reported
+from neardup.runtime import Advance, Progress, is_memory_failure, reporting_lines
 
 resource: Any
 try:
@@ -88,7 +88,7 @@ def limit() -> int | None:
 
 
 @contextmanager
-def limited(command: str) -> Iterator[None]:
+def limited_memory(command: str) -> Iterator[None]:
     """If the address space is limited, refuse a limit that is too small, and report failures of native code."""
     _require_memory()
     if limit() is None:
@@ -126,10 +126,10 @@ def no_memory(command: str, given: str = "There is not enough memory for neardup
     during = f" ({_doing[-1]})" if _doing else ""
     needed = f"loading neardup alone takes about {display.size(LOADED)} of address space"
     do = "Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads"
-    return "\n".join(labelled(f"{given} {command}{during}\n{_allowed()}; {needed}", do=do))
+    return "\n".join(labelled(f"{given} {command}{during}\n{_limit_in_words()}; {needed}", do=do))
 
 
-def _allowed() -> str:
+def _limit_in_words() -> str:
     """Return the memory limit of this process in words."""
     address_space = limit()
     if address_space is not None:
@@ -240,7 +240,7 @@ def _say(kind: str, text: str, color: str) -> None:
         typer.echo(indent + line, err=True)
 
 
-def guarded(command: Callable[[T], int], name: str) -> Callable[[T, Callable[[], LogOptions]], None]:
+def guard_command(command: Callable[[T], int], name: str) -> Callable[[T, Callable[[], LogOptions]], None]:
     """Wrap the command of that name: report its failures in words, log its work, and exit with its status."""
 
     def run(options: T, log_options: Callable[[], LogOptions]) -> None:
@@ -248,7 +248,7 @@ def guarded(command: Callable[[T], int], name: str) -> Callable[[T, Callable[[],
             asked = log_options()
             log = Log(name, asked)
             log.start()
-            with logged(log):
+            with current_log(log):
                 status = asked.status_of(_status(command, name, options))
                 log.end(status)
         except (SettingError, OutputError) as mistake:  # of the log itself
@@ -262,15 +262,15 @@ def guarded(command: Callable[[T], int], name: str) -> Callable[[T, Callable[[],
 def _status(command: Callable[[T], int], name: str, options: T) -> int:
     """Run a command, report its failure in words, and return its exit status."""
     try:
-        with stoppable(), limited(name), reported(note):
+        with stoppable(), limited_memory(name), reporting_lines(note):
             status = command(options)
             sys.stdout.flush()
     except StoppedError as stopped:
         number = signal.Signals(stopped.number).name
-        note(f"stopped by {number}, {_written(stopped)}")
+        note(f"stopped by {number}, {_outputs_in_words(stopped)}")
         return SIGNALLED + stopped.number
     except KeyboardInterrupt as stopped:
-        note(f"interrupted, {_written(stopped)}")
+        note(f"interrupted, {_outputs_in_words(stopped)}")
         return INTERRUPTED
     except BrokenPipeError:
         _stop_writing()
@@ -314,20 +314,20 @@ P = TypeVar("P", bound=Parts)
 def resumable(parts: P) -> Iterator[P]:
     """Report the finished parts of an earlier run, and those that are kept if the block is stopped; close them."""
 
-    def unfinished() -> str:
+    def kept_parts() -> str:
         kept = display.counted(len(parts), "finished part")
         return f"no result was written; {kept} kept, with which the command goes on"
 
     if len(parts):
         note(f"going on with {display.counted(len(parts), 'finished part')} of an earlier run")
     try:
-        with told_if_stopped(unfinished):
+        with told_if_stopped(kept_parts):
             yield parts
     finally:
         parts.close()
 
 
-def _written(stopped: KeyboardInterrupt) -> str:
+def _outputs_in_words(stopped: KeyboardInterrupt) -> str:
     """Return the words for the output of a stopped command."""
     return "; ".join(getattr(stopped, "__notes__", ())) or "nothing was written"
 

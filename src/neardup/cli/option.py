@@ -1,8 +1,8 @@
 """The options of a command: the fields of its record, from which its signature, help and reference page are made.
 
 Each command has one frozen record. Its fields name and type the options, in the order of the help; ``Declared``
-adds the spelling, the default and the help. ``app.py`` reads the options, ``filled`` fills the record, and the
-command receives the record, so that mypy follows each value from the command line into the library.
+adds the spelling, the default and the help. ``app.py`` reads the options, ``fill_record`` makes the record, and
+the command receives it, so that mypy follows each value from the command line into the library.
 """
 
 import dataclasses
@@ -187,7 +187,7 @@ class SettingOptions(
             rule = OPTION_FIELDS["sketch"].rule
             raise SettingError(f"--sketch is {self.sketch!r}", rule.allowed, rule.hint(self.sketch)) from None
 
-    def checked(self) -> Settings:
+    def to_settings(self) -> Settings:
         """Return the settings. Raises one SettingError that names all mistakes."""
         values = asdict(self.read())
         return Settings.of(**{name: values[name] for name in FIELDS})
@@ -275,7 +275,7 @@ def _options(record: type) -> Iterator[Option]:
             yield Option.of(name, list[written] if of.many else written, declared)  # type: ignore[valid-type]
 
 
-def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str]) -> T:
+def fill_record(record: type[T], values: Mapping[str, Any], explicit: frozenset[str]) -> T:
     """Return a record with the values of its options.
 
     A field ``explicit`` receives ``explicit``, the names of the options that were given.
@@ -342,6 +342,6 @@ def typed_path(text: str | None) -> Path | None:
     return path
 
 
-def typed(path: Path | None) -> str:
+def typed_text(path: Path | None) -> str:
     """Return the text that a path was made of, or the URL that it stands for."""
     return str(getattr(path, "typed", path))

@@ -20,7 +20,7 @@ import typer
 from neardup import display
 from neardup.cli.log import count, current
 from neardup.cli.messages import DONE, REJECTED, Noted, warn
-from neardup.cli.option import typed
+from neardup.cli.option import typed_text
 from neardup.errors import OutputError, SettingError
 from neardup.runtime import Advance, Progress, Silent
 
@@ -89,7 +89,7 @@ def refuse_unusable_out(options: OutputOptions) -> None:
             "",
             "Give -o DIR, -o - for the kept rows on standard output, or --dry-run to write nothing",
         )
-    if typed(out) == str(out) and out.exists() and not options.overwrite:
+    if typed_text(out) == str(out) and out.exists() and not options.overwrite:
         raise OutputError(
             f"{out} exists already",
             "A folder that does not exist yet",
@@ -138,7 +138,7 @@ def show_groups(groups: Sequence[Group], total: int, verbose: bool = True, *, dr
     width = None if most is None else get_terminal_size().columns
     from neardup.deduplication.results import group_lines
 
-    for line in group_lines(fitting(groups, most), total, width, dry=dry):
+    for line in group_lines(first_groups(groups, most), total, width, dry=dry):
         typer.echo(line)
 
 
@@ -147,7 +147,7 @@ def lines_for_groups(verbose: bool, left: int = _SUMMARY) -> int | None:
     return None if verbose or not sys.stdout.isatty() else max(1, get_terminal_size().lines - left)
 
 
-def fitting(groups: Sequence[Group], most: int | None) -> Sequence[Group]:
+def first_groups(groups: Sequence[Group], most: int | None) -> Sequence[Group]:
     """Return the first groups that fit in ``most`` lines (None: any number), at least one.
 
     A group has a line above, where its folder is, and a blank one.
@@ -188,7 +188,7 @@ def show_summary(run: RunAccount, *more: display.Line, dry: bool = False) -> Non
     from neardup.deduplication.results import summary
 
     lines = [*summary(run, dry=dry), *more]
-    for line in display.aligned([(label.ljust(_LABEL), text) for label, text in lines], width):
+    for line in display.aligned_lines([(label.ljust(_LABEL), text) for label, text in lines], width):
         typer.echo(line)
     show_warnings(run)
 
@@ -222,7 +222,7 @@ def _files(options: OutputOptions) -> dict[str, Any]:
         return {"out": "-", "files": []}
     from neardup.io.outputs import names_in
 
-    return {"out": typed(options.out), "files": names_in(options.out)}
+    return {"out": typed_text(options.out), "files": names_in(options.out)}
 
 
 def _show(result: Found, options: ResultOptions) -> None:
@@ -237,7 +237,7 @@ def _show(result: Found, options: ResultOptions) -> None:
             show_groups(result.first_groups(), run.counts.groups, options.verbose, dry=dry)
         show_by(run, options.dry_run)
         table = None if options.dry_run else getattr(options, "write_table", None)
-        show_summary(run, ("written", _written(result, files, table)), dry=options.dry_run)
+        show_summary(run, ("written", _outputs_in_words(result, files, table)), dry=options.dry_run)
     if not options.quiet and files["out"] not in (None, "-"):
         command = "next"
         for words in _next(shlex.quote(files["out"]), run, options):
@@ -246,7 +246,7 @@ def _show(result: Found, options: ResultOptions) -> None:
     if result.problems:  # of the reference set, too
         them = "it" if len(result.problems) == 1 else "them"
         warn(
-            _rejected(
+            _rejected_lines(
                 result,
                 "" if files["out"] in (None, "-") else f"; problems.jsonl in {files['out']} lists {them}",
             )
@@ -262,7 +262,7 @@ def _next(out: str, run: RunAccount, options: ResultOptions) -> list[str]:
     return [f"pairs {shlex.join(map(str, inputs))}"] if inputs else parts
 
 
-def _written(result: Found, files: Mapping[str, Any], table: Path | None) -> str:
+def _outputs_in_words(result: Found, files: Mapping[str, Any], table: Path | None) -> str:
     """Say where the result is, and the new table of the rows that stay."""
     if files["out"] is None:
         return "nothing (dry run)"
@@ -273,11 +273,11 @@ def _written(result: Found, files: Mapping[str, Any], table: Path | None) -> str
         f"kept ({display.counted(kept.files, 'file')})" if name == "kept" and kept is not None else name
         for name in files["files"]
     )
-    also = "" if table is None else f"; {display.printable(typed(table))}: the kept rows"
+    also = "" if table is None else f"; {display.printable(typed_text(table))}: the kept rows"
     return f"{files['out']}: {', '.join(names)}{also}"
 
 
-def _rejected(result: Found, where: str) -> str:
+def _rejected_lines(result: Found, where: str) -> str:
     first = result.problems[0]
     row = "" if first.row is None else f" row {first.row}"
     return (

@@ -14,7 +14,7 @@ from neardup import display
 from neardup.cli.config import given_settings
 from neardup.cli.log import count
 from neardup.cli.messages import DONE, REJECTED, resumable
-from neardup.cli.option import typed
+from neardup.cli.option import typed_text
 from neardup.cli.options.on_files import FingerprintOptions, MergeOptions, PartOptions
 from neardup.cli.output import open_output, print_result, refuse_unusable_out, reports_aside, watcher
 from neardup.errors import InputError, OutputError
@@ -34,22 +34,24 @@ def fingerprint(options: FingerprintOptions) -> int:
         raise InputError("No input was given", "Files, folders or patterns", "Name the documents of this part")
     if options.out is None:
         raise OutputError("No folder for the fingerprints was given", "", "Give -o FP/PART")
-    if options.key is None and typed(options.out) != str(options.out):
+    if options.key is None and typed_text(options.out) != str(options.out):
         raise InputError(
-            f"{typed(options.out)} is a URL, and no key file was given",
+            f"{typed_text(options.out)} is a URL, and no key file was given",
             "A key file on this machine, which is put nowhere else",
             "Make one with neardup fingerprint --new-key FILE, and give it with --key FILE",
         )
-    folder = _fingerprinted(options, options.out)
+    folder = _fingerprint(options, options.out)
     counts = {"documents": folder.documents, "rejected": folder.rejected}
     count(counts)
     if options.json:
-        typer.echo(notation.dumps({"out": typed(folder.folder), **counts, "notes": list(folder.notes)}, indent=2))
+        typer.echo(
+            notation.dumps({"out": typed_text(folder.folder), **counts, "notes": list(folder.notes)}, indent=2)
+        )
     else:
         for remark in () if options.quiet else folder.notes:
             typer.echo(display.printable(remark))
         typer.echo(
-            f"{display.printable(typed(folder.folder))}: {display.counted(folder.documents, 'document')}"
+            f"{display.printable(typed_text(folder.folder))}: {display.counted(folder.documents, 'document')}"
             + (f", {display.counted(folder.rejected, 'row')} rejected" if folder.rejected else "")
         )
     return REJECTED if folder.rejected else DONE
@@ -64,14 +66,14 @@ def _make_key(path: Path) -> int:
     return DONE
 
 
-def _fingerprinted(options: FingerprintOptions, out: Path) -> Fingerprinted:
+def _fingerprint(options: FingerprintOptions, out: Path) -> Fingerprinted:
     from neardup.deduplication.parts import save_fingerprints
     from neardup.io.fingerprints import key_file, shared_secret
     from neardup.io.inputs import choose_columns, open_files
     from neardup.io.outputs import discard
     from neardup.runtime import new_secret
 
-    settings = options.settings.checked()
+    settings = options.settings.to_settings()
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text, options.id)
     secret_file = key_file(out, options.key)
@@ -156,7 +158,7 @@ def part(options: PartOptions) -> int:
 
     with reports_aside(options.out):
         refuse_unusable_out(options)
-        result, name = load(options.merged), typed(options.merged)
+        result, name = load(options.merged), typed_text(options.merged)
         settings = Settings.of(**result.run.settings)
         documents = open_files(options.inputs, reading=settings.reading)
         if options.out is None or options.dry_run:
@@ -167,7 +169,7 @@ def part(options: PartOptions) -> int:
                 folder.restrict(common_access((*options.inputs, options.merged)))
                 kept = kept_of_part(documents, result, name, folder, progress)
         counts = {"read": kept.read, "kept": kept.kept, "removed": kept.read - kept.kept}
-        written = None if options.dry_run or options.out is None else typed(options.out)
+        written = None if options.dry_run or options.out is None else typed_text(options.out)
         if options.json:
             typer.echo(notation.dumps({"merged": name, "counts": counts, "out": written}, indent=2))
         else:

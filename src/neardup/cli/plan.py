@@ -48,7 +48,7 @@ def plan(options: PlanOptions) -> int:
     _refuse_unusable_image(options.svg)
     if not options.sample:
         return _plan(options)
-    advice = _advice(options) if options.svg is None else _drawn(options.svg, options)
+    advice = _advice(options) if options.svg is None else _draw(options.svg, options)
     typer.echo(notation.dumps(advice.as_dict(), indent=2, ensure_ascii=False) if options.json else str(advice))
     if advice.sample.rejected:
         rows = display.counted(advice.sample.rejected, "row")
@@ -57,7 +57,7 @@ def plan(options: PlanOptions) -> int:
     return DONE
 
 
-def _drawn(svg: Path, options: PlanOptions) -> Advice:
+def _draw(svg: Path, options: PlanOptions) -> Advice:
     """Return advice, and write it as an image, too."""
     from neardup.io.outputs import OutputImage, common_access
 
@@ -71,7 +71,7 @@ def _drawn(svg: Path, options: PlanOptions) -> Advice:
 def _advice(options: PlanOptions) -> Advice:
     from neardup.corpus.advice import advise_on, checked
     from neardup.deduplication.join.base_documents import open_base
-    from neardup.io.inputs import choose_columns, joined, open_files
+    from neardup.io.inputs import choose_columns, joined_name, open_files
 
     given = options.settings.read()
     chosen = checked({name: getattr(given, name) for name in (*PLANNED, "slots")})
@@ -79,7 +79,7 @@ def _advice(options: PlanOptions) -> Advice:
     columns = choose_columns(documents, options.text, options.id)
     files = [f"./{name}" if name.startswith("-") and name != "-" else name for name in options.sample]
     named = {
-        "--text": joined(options.text),
+        "--text": joined_name(options.text),
         "--id": options.id,
         **{FIELDS[name].option: getattr(given, name) for name in READING},
     }
@@ -142,7 +142,7 @@ def _lines(chosen: Plan) -> Iterator[str]:
             f"({display.similarity(chosen.recall, 4)} asked for), more above it",
         ),
     ]
-    yield from display.aligned(facts)
+    yield from display.aligned_lines(facts)
     yield ""
     yield "resemblance   becomes a candidate with probability"
     points = {step / STEPS for step in range(2, STEPS + 1)} | {chosen.threshold}
@@ -193,7 +193,7 @@ def _hamming_lines(plan: HammingPlan) -> Iterator[str]:
 
     design = plan.design
     looked_at = f"about {_few(design.candidates / design.tables)} fingerprints to compare in each"
-    yield from display.aligned(
+    yield from display.aligned_lines(
         [
             ("search", f"all within {plan.distance} of {plan.bits} bits"),
             ("tables", f"{display.number(design.tables)}: {_cut(design)}, prefixes of {_prefixes(design)} bits"),

@@ -11,7 +11,7 @@ import typer
 from neardup import display
 from neardup.cli.log import count
 from neardup.cli.messages import DONE, REJECTED, resumable, warn
-from neardup.cli.option import typed
+from neardup.cli.option import typed_text
 from neardup.cli.options.on_files import READING, PassagesOptions
 from neardup.cli.output import open_output, refuse_unusable_out, watcher
 from neardup.corpus.passages import (
@@ -49,7 +49,7 @@ def passages(options: PassagesOptions) -> int:
     if "key" in options.explicit:
         raise SettingError("--key was given without --scan", "--scan with it", "Leave it out")
     refuse_unusable_out(options)
-    settings, rules, unit = options.settings.checked(), _cut_rules(options), unit_of(options.unit)
+    settings, rules, unit = options.settings.to_settings(), _cut_rules(options), unit_of(options.unit)
     shape = unit, length_of(options.length, unit)
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text or None, options.id)
@@ -86,7 +86,7 @@ def passages(options: PassagesOptions) -> int:
         first, *rest = lines_of(result.shown)
         for line in (first,) if options.quiet else (first, *map(display.printable, result.notes), *rest):
             typer.echo(line)
-        written = "nothing (dry run)" if options.dry_run or options.out is None else typed(options.out)
+        written = "nothing (dry run)" if options.dry_run or options.out is None else typed_text(options.out)
         typer.echo(f"written: {display.printable(written)}")
         if problems := len(result.stream.problems):
             where = "nothing was written" if options.dry_run else f"{written}/problems.jsonl says where and why"
@@ -117,14 +117,14 @@ def _scan(options: PassagesOptions) -> int:
     """Store the tokens of a part of the documents; a scan that was stopped goes on."""
     if options.out is None:
         raise OutputError("No folder for the scan was given", "", "Give -o SCAN")
-    if typed(options.out) != str(options.out):
+    if typed_text(options.out) != str(options.out):
         raise OutputError(
-            f"{typed(options.out)} is a URL", "A folder on this machine: it has the key of the scans"
+            f"{typed_text(options.out)} is a URL", "A folder on this machine: it has the key of the scans"
         )
     if others := options.explicit - _OF_SCANS:
         name = min(others).replace("_", "-")
         raise SettingError(f"--{name} was given with --scan", "Options of the first reading", "Leave it out")
-    settings = options.settings.checked()
+    settings = options.settings.to_settings()
     documents = open_files(options.inputs, reading=settings.reading)
     if documents.format == "text":
         raise InputError("The input has one document a file", "Data files with --scan", "Leave out --scan")
@@ -140,12 +140,12 @@ def _scan(options: PassagesOptions) -> int:
         "rejected": len(stream.problems),
     }
     if options.json:
-        typer.echo(notation.dumps({"out": typed(options.out), **counts}, indent=2))
+        typer.echo(notation.dumps({"out": typed_text(options.out), **counts}, indent=2))
     else:
         for note in columns.notes:
             typer.echo(display.printable(note))
         of = f"{display.counted(counts['documents'], 'document')}, {display.counted(counts['tokens'], 'token')}"
-        typer.echo(f"{display.printable(typed(options.out))}: {of}")
+        typer.echo(f"{display.printable(typed_text(options.out))}: {of}")
     return REJECTED if stream.problems else DONE
 
 

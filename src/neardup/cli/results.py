@@ -17,9 +17,9 @@ import typer
 
 from neardup import display
 from neardup.cli import output
-from neardup.cli.collection import opened
+from neardup.cli.collection import open_existing
 from neardup.cli.messages import DIFFERENT, DONE, REJECTED, UNSEEN, warn
-from neardup.cli.option import typed
+from neardup.cli.option import typed_text
 from neardup.cli.options import on_results
 from neardup.display import counted, number, printable
 from neardup.errors import InputError, OutputError, SettingError
@@ -120,12 +120,12 @@ class _Shown:
         self._decision = result.why(id)
         self._options, self._found, self._id, self._older = options, result.named, self._decision.id, older
         self._error: InputError | None = None
-        self._document = self._looked()
+        self._document = self._look()
         self._fields = self._other_values() if self._document else {}
         self._group = self._group_of()
         self._outside = self._found.outside(self._id, options.limit)
 
-    def _looked(self) -> Looked | None:
+    def _look(self) -> Looked | None:
         try:
             return self._found.look(self._id)
         except InputError as error:
@@ -165,11 +165,11 @@ class _Shown:
             yield (
                 "compare",
                 display.printable(
-                    shlex.join(["neardup", "compare", typed(self._options.out), str(self._id), str(other)])
+                    shlex.join(["neardup", "compare", typed_text(self._options.out), str(self._id), str(other)])
                 ),
             )
         if self._older:
-            again = shlex.join(["neardup", "report", typed(self._options.out), "-o", "PAGE", "--overwrite"])
+            again = shlex.join(["neardup", "report", typed_text(self._options.out), "-o", "PAGE", "--overwrite"])
             yield "report", f"{self._older}: {display.printable(again)}"
 
     def _fate(self) -> str:
@@ -218,7 +218,7 @@ class _Shown:
 
     def _beginning(self, text: str) -> str:
         words = " ".join(display.visible(text[: 4 * _BEGINNING]).split())
-        shown = display.shortened(words, _BEGINNING)
+        shown = display.shorten(words, _BEGINNING)
         return f"{display.size(len(text.encode('utf-8', 'replace')))}: {shown}" if shown else "(empty)"
 
     def as_dict(self) -> dict[str, Any]:
@@ -269,7 +269,7 @@ def report(options: on_results.ReportOptions) -> int:
             written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         )
         page.write(content)
-    name, size = display.printable(typed(options.page)), len(content.encode("utf-8", "replace"))
+    name, size = display.printable(typed_text(options.page)), len(content.encode("utf-8", "replace"))
     typer.echo(f"written  {name}: {display.size(size)}")
     return DONE
 
@@ -356,7 +356,7 @@ def _write(parts: Iterable[bytes], described: str, options: on_results.ExportOpt
     ) as file:
         for part in parts:
             file.write_bytes(part)
-    typer.echo(f"{described} written to {printable(typed(options.file))}")
+    typer.echo(f"{described} written to {printable(typed_text(options.file))}")
     return DONE
 
 
@@ -408,14 +408,14 @@ def _export_documents(options: on_results.ExportOptions) -> int:
             "A collection; neardup apply writes the documents that are kept after the review of a result",
         )
     kept = options.what == KEPT
-    with opened(options.out) as collection:
+    with open_existing(options.out) as collection:
         if options.file == Path("-"):
             for part in collection.exported(options.form or "jsonl", kept=kept):
                 sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()
             return DONE
         count = collection.export(options.file, options.form, overwrite=options.overwrite, kept=kept)
-    typer.echo(f"{counted(count, 'document')} written to {printable(typed(options.file))}")
+    typer.echo(f"{counted(count, 'document')} written to {printable(typed_text(options.file))}")
     return DONE
 
 
@@ -435,7 +435,7 @@ def _table(path: Place, what: Exported, *, every: bool = False, moved: Sequence[
             raise SettingError("--all was given with a collection", "A result folder", "Use --what documents")
         from neardup.collection.changes import collection_table
 
-        with opened(path) as collection:
+        with open_existing(path) as collection:
             return collection_table(collection, what)
     from neardup.deduplication.results import load
     from neardup.deduplication.reviews import export_table
@@ -451,7 +451,7 @@ def import_tags(options: on_results.ImportOptions) -> int:
     place, form = options.out, options.form or form_of(options.file)
     folder = result_at(place)
     if folder is None:
-        with opened(place) as collection:
+        with open_existing(place) as collection:
             decided = collection.import_decisions(options.file, form, by=options.by)
             added = decided or collection.import_tags(options.file, form, by=options.by, columns=options.columns)
     else:

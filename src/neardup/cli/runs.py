@@ -19,7 +19,7 @@ from neardup.cli import output
 from neardup.cli.config import applied_here, given_settings
 from neardup.cli.log import count
 from neardup.cli.messages import DONE, REJECTED, note, resumable, warn
-from neardup.cli.option import options_of, typed
+from neardup.cli.option import options_of, typed_text
 from neardup.cli.options.on_files import DedupOptions, GroupOptions, LookOptions, PairsOptions
 from neardup.cli.options.on_samples import DemoOptions
 from neardup.errors import OutputError, SettingError
@@ -193,7 +193,7 @@ class SavedEngine:
 
 def _settings(options: Options) -> Settings:
     """Return the checked settings; --by compares within its column, too."""
-    settings = options.settings.checked()
+    settings = options.settings.to_settings()
     if options.by is None:
         return settings
     within = tuple(dict.fromkeys((options.by, *settings.relations.within)))
@@ -207,7 +207,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     from neardup.io.inputs import find_labels
     from neardup.io.outputs import common_access, discard, refuse_table, working_in, write_new_table
 
-    documents, columns, against = opened(options, settings)
+    documents, columns, against = open_run(options, settings)
     if options.by is not None:
         find_labels(documents, options.by, "--by")
     ignore = open_base(options.ignore, columns, settings.reading)
@@ -316,7 +316,7 @@ Opened = tuple["Documents", "Chosen", "Reference | None"]
 """The documents, their columns, and the reference set."""
 
 
-def opened(options: Options | PairsOptions, settings: Settings) -> Opened:
+def open_run(options: Options | PairsOptions, settings: Settings) -> Opened:
     """Open the inputs of a run."""
     from neardup.deduplication.runs import reference_of
     from neardup.io.inputs import choose_columns, open_files
@@ -329,7 +329,7 @@ def opened(options: Options | PairsOptions, settings: Settings) -> Opened:
 
 def only_predict(options: Options, settings: Settings) -> int:
     """Print the prediction and stop."""
-    prediction = _prediction(opened(options, settings), options, settings)
+    prediction = _prediction(open_run(options, settings), options, settings)
     typer.echo(notation.dumps(asdict(prediction), indent=2) if options.json else prediction.in_words)
     return DONE
 
@@ -376,7 +376,7 @@ def look(options: LookOptions) -> int:
     from neardup.deduplication.runs import Inputs, run
     from neardup.io.inputs import choose_columns, open_files
 
-    settings = options.settings.checked()
+    settings = options.settings.to_settings()
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text, options.id)
     with output.watcher() as progress:
@@ -427,7 +427,7 @@ def _lines_of(group: LargeGroup) -> Iterator[str]:
         head = f"  {_likeness(member):<6} {name}{' ' * (column - display.columns(name))}  "
         if member.not_compared:
             head += f"[not compared: {', '.join(member.not_compared)}] "
-        yield head + display.shortened(member.words, max(20, width - display.columns(head)))
+        yield head + display.shorten(member.words, max(20, width - display.columns(head)))
     if group.size > len(group.members):
         yield f"  … and {group.size - len(group.members):,} more"
 
@@ -450,9 +450,9 @@ def _next(options: LookOptions, removed: int) -> str:
     while Path(out).exists():
         number += 1
         out = f"{stem}-dedup-{number}"
-    from neardup.io.inputs import joined
+    from neardup.io.inputs import joined_name
 
-    given = {"text": joined(options.text), "id": options.id}
+    given = {"text": joined_name(options.text), "id": options.id}
     typed = "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if value)
     return f"\nNext: neardup dedup {inputs}{typed} -o {shlex.quote(out)}"
 
@@ -480,12 +480,12 @@ def pairs(options: PairsOptions) -> int:
     from neardup.deduplication.runs import Inputs, lines_of, top_of, wanted_of
     from neardup.io.outputs import OutputExport, as_bytes_of, common_access
 
-    settings = options.settings.checked()
+    settings = options.settings.to_settings()
     wanted = wanted_of(options.top, options.threshold, nearest=bool(options.against))
     if options.out == output.STREAM:
         raise OutputError("-o is -", "The name of a file", "Use --json for standard output")
     form = "" if options.out is None else form_of(options.out)
-    documents, columns, against = opened(options, settings)
+    documents, columns, against = open_run(options, settings)
     inputs = Inputs(
         documents, columns, settings, against, ignore=open_base(options.ignore, columns, settings.reading)
     )
@@ -505,7 +505,7 @@ def pairs(options: PairsOptions) -> int:
         for line in (*result.notes, *lines_of(result)):
             typer.echo(display.printable(line))
         if options.out is not None:
-            typer.echo(f"written: {display.printable(typed(options.out))}")
+            typer.echo(f"written: {display.printable(typed_text(options.out))}")
     if result.problems:
         warn(f"{display.counted(len(result.problems), 'row')} could not be read; --json lists all. The first:")
     for problem in islice(result.problems, PROBLEMS):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from neardup import display
-from neardup.cli.collection import opened, opened_shards, service_required
+from neardup.cli.collection import open_existing, opened_shards, service_required
 from neardup.cli.messages import DONE, leave, warn
-from neardup.cli.option import typed
+from neardup.cli.option import typed_text
 from neardup.cli.options.on_collections import McpOptions, ServeOptions
 from neardup.cli.options.on_results import ReviewOptions
 from neardup.errors import InputError, SettingError, install
@@ -71,7 +71,7 @@ def serve(options: ServeOptions) -> int:
         listen(options.host, options.port) as listening,
         Collection(options.path, wait=options.wait)
         if options.create
-        else opened(options.path, options.wait, readonly=options.read_only) as collection,
+        else open_existing(options.path, options.wait, readonly=options.read_only) as collection,
     ):
         if options.workers > 1:
             serve_in_workers(options.workers, collection, options.wait, tokens, checked, listening, _announce)
@@ -151,7 +151,7 @@ def review(options: ReviewOptions) -> int:
 def _say_end(out: Path, actions: int) -> None:
     from neardup.deduplication.reviews import older_report
 
-    name = display.printable(typed(out))
+    name = display.printable(typed_text(out))
     if actions:
         typer.echo(f"stopped; {name} holds {display.counted(actions, 'action')}: neardup apply {name} -o DIR")
         if older := older_report(out, actions):

@@ -16,7 +16,7 @@ import typer
 from neardup import display
 from neardup.cli import show_pandas
 from neardup.cli.messages import DONE, REJECTED
-from neardup.cli.option import typed
+from neardup.cli.option import typed_text
 from neardup.cli.options.on_files import DecontaminateOptions, DedupOptions, GroupOptions
 from neardup.errors import InputError, OutputError, SettingError, install
 from neardup.io.place import without_secrets
@@ -67,7 +67,7 @@ class SparkEngine:
             raise OutputError("No folder for the results was given", "", "Give -o DIR, on a file system of Spark")
         given = options.settings.read()
         settings = {name: getattr(given, name) for name in FIELDS}
-        account = _run(_session(options.master), options, typed(options.out).rstrip("/"), settings)
+        account = _run(_session(options.master), options, typed_text(options.out).rstrip("/"), settings)
         if options.json:
             typer.echo(_json(account))
         else:
@@ -78,12 +78,12 @@ class SparkEngine:
 
 
 def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[str, Any]) -> dict[str, Any]:
-    from neardup.io.inputs import joined
+    from neardup.io.inputs import joined_name
     from neardup.spark.dedup import dedup_files
     from neardup.spark.files import opened, remove, require_new, write
 
     require_new(spark, out, options.overwrite)
-    text = joined(options.text)
+    text = joined_name(options.text)
     given = opened(spark, options.inputs, text, options.id)
     against = opened(spark, options.against, text, options.id) if options.against else None
     work = f"{out}/_work"
@@ -109,7 +109,7 @@ def _json(account: dict[str, Any]) -> str:
 
 def decontaminate(options: DecontaminateOptions, action: ContaminationAction) -> int:
     """Run ``neardup decontaminate`` on a cluster, and print its account."""
-    from neardup.io.inputs import joined, parts_of
+    from neardup.io.inputs import joined_name, parts_of
     from neardup.spark.decontamination import decontaminate_files
     from neardup.spark.files import opened, require_new, write
 
@@ -122,9 +122,9 @@ def decontaminate(options: DecontaminateOptions, action: ContaminationAction) ->
             "Items, rules, columns, outputs, --length",
             "Leave it out",
         )
-    out, spark = typed(options.out).rstrip("/"), _session(options.master)
+    out, spark = typed_text(options.out).rstrip("/"), _session(options.master)
     require_new(spark, out, options.overwrite)
-    given = opened(spark, options.inputs, joined(options.text), options.id)
+    given = opened(spark, options.inputs, joined_name(options.text), options.id)
     fields = [part for one in options.fields for part in parts_of(one)]
     settings = {
         "threshold": options.threshold,

@@ -75,7 +75,7 @@ class Arrivals:
         repeated: dict[int, list[Repeated]] = {}
         if self._finder:
             with self._store.reading(self._deadline):
-                repeated = self._repeated(entries, numbers, old)
+                repeated = self._repeated_documents(entries, numbers, old)
         if self._on_near == "reject":
             stays = [place for place in range(len(entries)) if place not in repeated]
         else:
@@ -89,9 +89,9 @@ class Arrivals:
         if self._role == "base":
             self._transaction.mark_base(stored)
         if self._finder:
-            self._finder.stored()
+            self._finder.mark_stored()
         if replaced:
-            self._grouping.replaced(sorted(replaced))
+            self._grouping.update_replaced(sorted(replaced))
         self._note(entries, numbers, repeated)
         self._grouping.finish()
         self._outcome.added += len(kept) - len(replaced)
@@ -111,7 +111,9 @@ class Arrivals:
         self._beyond = following
         return numbers
 
-    def _repeated(self, entries: Entries, numbers: list[int], old: Mapping[str, int]) -> dict[int, list[Repeated]]:
+    def _repeated_documents(
+        self, entries: Entries, numbers: list[int], old: Mapping[str, int]
+    ) -> dict[int, list[Repeated]]:
         """The stored documents that each document repeats, by its place; only documents that repeat something."""
         assert self._finder
         self._finder.begin(entries)
@@ -120,7 +122,7 @@ class Arrivals:
         for place, id in enumerate(entries.ids):
             if place % AHEAD == 0:
                 self._finder.read_ahead(place)
-            repeated = self._finder.repeated(place, old.get(id, 0))
+            repeated = self._finder.repeated_documents(place, old.get(id, 0))
             if repeated:
                 repeated_by_place[place] = repeated
                 if len(self._outcome.near) + len(self._alike) < _LISTED:  # now: it may be replaced by a later one
@@ -179,13 +181,13 @@ class StoredFinder(Finder):
         super().begin(entries)
         self._heads = dict(zip(self._stored, self._parts, strict=True))
 
-    def repeated(self, place: int, old: int = 0) -> list[Repeated]:
+    def repeated_documents(self, place: int, old: int = 0) -> list[Repeated]:
         """Return the documents that the document at ``place`` repeats."""
         self._document = number = self._numbers[place]
         if self._heads:
             looked_up = self._samples[place][: self._drawn[place][0]].tolist()
             self._stored = {hash: self._first(*self._heads[hash], number) for hash in looked_up}
-        return super().repeated(place, number)
+        return super().repeated_documents(place, number)
 
     def _cut(self, found: Int64s) -> Int64s:
         """Keep of a posting list the parts that any of the documents may read: few of a long list."""
@@ -232,7 +234,7 @@ def group_pending(
     """
     with store.reading(deadline):
         every = store.everything()
-        alone = np.setdiff1d(every[every > after], store.groups.grouped(), assume_unique=True)
+        alone = np.setdiff1d(every[every > after], store.groups.grouped_documents(), assume_unique=True)
         alone = np.setdiff1d(alone, np.array(sorted(store.base_texts()), np.int64), assume_unique=True)
     asked = alone if limit is None else alone[:limit]
     pending = Pending(store, near, deadline)
@@ -270,12 +272,12 @@ class Pending:
         """Compare documents of ascending numbers, and link those that repeat others, in one transaction."""
         self._deadline.check()
         with self._store.reading(self._deadline):
-            found = self._compared(numbers)
+            found = self._compare(numbers)
         if any(found.repeated):
             with self._store.writing():
                 if self._store.totals().change != self._change:
-                    found = self._compared(numbers)
-                linked = self._linked(Grouping(self._store, self._sets), found)
+                    found = self._compare(numbers)
+                linked = self._link(Grouping(self._store, self._sets), found)
                 self._logged = self._store.groups.last_change()
             self._change += 1  # by this transaction, which changed no text
             for k, (repeated, group) in enumerate(zip(found.repeated, linked, strict=True)):
@@ -285,7 +287,7 @@ class Pending:
                     _note(self._store, self.outcome, near, action, group)
         self.compared += len(found.numbers)
 
-    def _compared(self, numbers: Int64s) -> _Found:
+    def _compare(self, numbers: Int64s) -> _Found:
         """Compare the documents that are still there and in no group, in the present state."""
         change = self._store.totals().change
         if change != self._change:
@@ -294,7 +296,7 @@ class Pending:
             logged = self._store.groups.last_change()
             if logged != self._logged:
                 self._logged = logged
-                self._grouped = _mask(self._store.groups.grouped())
+                self._grouped = _mask(self._store.groups.grouped_documents())
         there = np.array([row.number for row in self._store.rows(numbers)], np.int64)
         there = np.setdiff1d(there, list(self._store.groups.memberships(there.tolist())), assume_unique=True)
         if not len(there):
@@ -302,7 +304,7 @@ class Pending:
         finder = StoredFinder(self._store, self._near, self._sets, self._deadline, self._grouped)
         entries = entries_again(self._store, there)
         finder.begin_stored(entries, there)
-        repeated = [finder.repeated(place) for place in range(len(there))]
+        repeated = [finder.repeated_documents(place) for place in range(len(there))]
         room = _LISTED - len(self.outcome.near)
         alike = [
             _likeness(self._store, _Side(entries.packed[k], entries.metadata[k]), finder.sizes[k], near[0])
@@ -312,7 +314,7 @@ class Pending:
         ]
         return _Found(there.tolist(), entries.ids, finder.sizes, repeated, alike)
 
-    def _linked(self, grouping: Grouping, found: _Found) -> list[int]:
+    def _link(self, grouping: Grouping, found: _Found) -> list[int]:
         """Link the documents that repeat others; return the group of each document, 0 for none."""
         linked = [
             _link(grouping, number, size, repeated, self._near) if repeated else 0

@@ -6,7 +6,7 @@
 
 from neardup.collection.arrivals import group_pending
 from neardup.collection.contract import GroupRow, MemberRow, StoreUnavailableError, too_long_error
-from neardup.collection.entries import loaded
+from neardup.collection.entries import loaded_texts
 from neardup.collection.fields import (
     Ids, LONGEST_ID, MOST_METADATA, MOST_VALUES, differing_parts, id_fault, metadata_fault, parts_in,
     text_fault, usable_id, usable_ids,

@@ -109,9 +109,9 @@ class Questions(StoredDocuments):
                 fields=fields,
                 bounds=Bounds(compared=most_compared),
             )
-            return _told(page)
+            return _issue_warnings(page)
 
-    def _found(self, query: str) -> Int64s:
+    def _found_numbers(self, query: str) -> Int64s:
         with self.view() as view:
             return found_by(view, query)
 
@@ -148,7 +148,7 @@ class Questions(StoredDocuments):
         whole = text.encode("utf-8", "replace").decode("utf-8")
         asked = near_query(whole, overlap, probability, measure, where)
         with self.view() as view:
-            return _told(search(view, asked, limit=limit, after=after, fields=fields))
+            return _issue_warnings(search(view, asked, limit=limit, after=after, fields=fields))
 
     def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
         """Return why a query does not find a document, or that it does. Raises QueryError as ``search`` does."""
@@ -185,7 +185,7 @@ class Questions(StoredDocuments):
             yield View(self.store, deadline)
 
 
-def _told(page: Page) -> Page:
+def _issue_warnings(page: Page) -> Page:
     """The page, after its warnings are issued."""
     for sentence in page.warnings:
         warnings.warn(sentence, UserWarning, stacklevel=3)
@@ -385,7 +385,7 @@ class Collection(Questions, GroupsAndDecisions):
             if not self.store.base_texts().keys().isdisjoint(known.values()):
                 require_no_groups(self.store)
             grouping = Grouping(self.store, Sets(self.store))
-            grouping.removing(numbers.tolist())
+            grouping.prepare_removal(numbers.tolist())
             grouping.finish()
             for begin in range(0, len(numbers), _REMOVED):
                 part = numbers[begin : begin + _REMOVED]

@@ -51,7 +51,7 @@ class Entries:
         # the place of every hash: the beginning of its document, plus its offset within it
         begins = np.repeat(self.offsets[:-1][rows] - offsets[:-1], sizes)
         columns = {
-            field.name: _taken(getattr(self, field.name), rows)
+            field.name: _take_rows(getattr(self, field.name), rows)
             for field in fields(self)
             if field.name not in ("hashes", "offsets")
         }
@@ -136,5 +136,5 @@ def deadline_in(seconds: float | None) -> Deadline:
     return Deadline(seconds, too_long_error)
 
 
-def _taken(column: Any, rows: Int64s) -> Any:
+def _take_rows(column: Any, rows: Int64s) -> Any:
     return column[rows] if isinstance(column, np.ndarray) else [column[row] for row in rows.tolist()]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from neardup.collection.entries import loaded, unpack
-from neardup.collection.fields import merged, metadata_fault, plain, unknown_error, usable_id
-from neardup.collection.groups.methods import limited, place
+from neardup.collection.entries import loaded_texts, unpack
+from neardup.collection.fields import merged_metadata, metadata_fault, plain, unknown_error, usable_id
+from neardup.collection.groups.methods import checked_limit, place
 from neardup.collection.pages import short_repr
 from neardup.collection.records import PlainData, document_html, list_html
 from neardup.collection.sets import Role
@@ -102,7 +102,7 @@ class StoredDocuments:
             number = self.store.numbers([name]).get(name)
             if number is None:
                 raise unknown_error([name], str(self.path))
-            [(row, data)] = loaded(self.store, np.array([number], np.int64))
+            [(row, data)] = loaded_texts(self.store, np.array([number], np.int64))
             role: Role = "base" if number in self.store.base_texts() else "document"
         if row.id != name:
             raise FormatError(f"The index of ids of {self.path} is damaged", "", "Restore it from a copy")
@@ -122,11 +122,11 @@ class StoredDocuments:
         ...     [one.id for one in (*first.documents, *mails.list(first.next).documents)]
         ['#1', '#2']
         """
-        begin, limit = place(after or 0), limited(limit)
+        begin, limit = place(after or 0), checked_limit(limit)
         with self.store.reading():
             rows = self.store.page(begin, limit + 1)
             numbers = [number for number, _ in rows[:limit]]
-            found = self._listed(numbers, texts)
+            found = self._listed_documents(numbers, texts)
         more = len(found) < len(numbers) or len(rows) > limit
         return DocumentPage(tuple(found), numbers[len(found) - 1] if more else None)
 
@@ -165,7 +165,7 @@ class StoredDocuments:
             if number is None:
                 raise unknown_error([name], str(self.path))
             [row] = self.store.rows(np.array([number], np.int64))
-            new: dict[str, Any] = plain(merged(row.metadata, changes))
+            new: dict[str, Any] = plain(merged_metadata(row.metadata, changes))
             _require_metadata(name, new)
             transaction.set_metadata(number, new)
         return new
@@ -202,7 +202,7 @@ class StoredDocuments:
                 return
             after = page.next
 
-    def _listed(self, numbers: Sequence[int], texts: bool) -> Sequence[ListedDocument]:
+    def _listed_documents(self, numbers: Sequence[int], texts: bool) -> Sequence[ListedDocument]:
         asked = np.array(numbers, np.int64)
         rows, bases = self.store.rows(asked), self.store.base_texts()
         if len(rows) < len(numbers):

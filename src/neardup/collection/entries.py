@@ -42,7 +42,7 @@ from neardup.text.sketch import (
     SampledShingles,
     ShingleSets,
     classic_coefficients,
-    cleaned,
+    clean_texts,
     shingle_sets,
     sign,
     text_batch,
@@ -122,7 +122,7 @@ def _stream(portion: bytes) -> tuple[bytes, int]:
     return made.tobytes(), int(tokens[0])
 
 
-def portioned(text: bytes, settings: CollectionSettings, deadline: Deadline = UNLIMITED) -> Portioned:
+def portioned_data(text: bytes, settings: CollectionSettings, deadline: Deadline = UNLIMITED) -> Portioned:
     """All data of a text. Raises LimitError when the deadline passes, between two portions."""
     kept: list[str] = []
     n_tokens = 0
@@ -139,7 +139,7 @@ def portioned(text: bytes, settings: CollectionSettings, deadline: Deadline = UN
             into.append(_tokens(portion, form, key))
     signature = _signature(_joined_sets(published), settings, deadline)
     published.clear()
-    return Portioned("".join(kept), n_tokens, _set(_joined_sets(counted), settings, deadline), signature)
+    return Portioned("".join(kept), n_tokens, _shingle_set(_joined_sets(counted), settings, deadline), signature)
 
 
 def _tokens(portion: bytes, form: TextSettings, key: Key) -> UInt64s:
@@ -168,7 +168,7 @@ def _distinct(hashes: UInt64s) -> UInt64s:
     return found
 
 
-def _set(tokens: UInt64s, settings: CollectionSettings, deadline: Deadline) -> UInt64s:
+def _shingle_set(tokens: UInt64s, settings: CollectionSettings, deadline: Deadline) -> UInt64s:
     """The sorted set of the shingles.
 
     Each stretch is sorted separately; then all stretches are merged, one range of hashes at a time.
@@ -289,7 +289,13 @@ def entries_of(
         of = texts[begin:end], ids[begin:end], metadata[begin:end], settings
         size = pc.sum(pc.binary_length(of[0])).as_py() or 0
         parts.append(_entries(*of) if size <= PORTION else _large(*of, deadline))
-    return parts[0] if len(parts) == 1 else _joined(parts) if parts else _entries(texts, ids, metadata, settings)
+    return (
+        parts[0]
+        if len(parts) == 1
+        else _joined_entries(parts)
+        if parts
+        else _entries(texts, ids, metadata, settings)
+    )
 
 
 def _together(sizes: Int64s) -> Iterator[tuple[int, int]]:
@@ -314,7 +320,7 @@ def _large(
     """The entries of ``texts``, which holds one large text."""
     batch = text_batch(texts)
     [text] = pc.cast(texts, pa.large_binary()).to_pylist()
-    made = portioned(text, settings, deadline)
+    made = portioned_data(text, settings, deadline)
     deadline.check()
     whole = ShingleSets(made.shingles, np.array([0, len(made.shingles)], np.int64))
     hashes, offsets = sample(whole, settings.sample)
@@ -332,7 +338,7 @@ def _large(
     )
 
 
-def _joined(parts: Sequence[Entries]) -> Entries:
+def _joined_entries(parts: Sequence[Entries]) -> Entries:
     lists: dict[str, Any] = {
         name: [each for part in parts for each in getattr(part, name)]
         for name in ("ids", "packed", "metadata", "streams")
@@ -398,7 +404,7 @@ def sample(sets: ShingleSets, family: SampledShingles) -> tuple[UInt64s, Int64s]
 
 def _signatures(texts: pa.Array, settings: CollectionSettings) -> UInt32s:
     """The signatures of ``MinHash``, which have no secret; all ones for a text without words that count."""
-    made, signatures = cleaned(texts, settings.fingerprint), np.empty((len(texts), settings.slots), np.uint32)
+    made, signatures = clean_texts(texts, settings.fingerprint), np.empty((len(texts), settings.slots), np.uint32)
     units, _ = sign(made.texts, made.settings, signatures, np.empty((0, 2), np.uint64))
     signatures[units == 0] = np.uint32(0xFFFF_FFFF)
     return signatures
@@ -406,7 +412,7 @@ def _signatures(texts: pa.Array, settings: CollectionSettings) -> UInt32s:
 
 def entries_again(store: Store, numbers: Int64s) -> Entries:
     """Recompute the entries of stored documents from their texts, in the order of ``numbers``."""
-    read = loaded(store, numbers)
+    read = loaded_texts(store, numbers)
     rows, texts = [row for row, _ in read], [text for _, text in read]
     made = entries_of(
         pa.array(texts, pa.large_binary()),
@@ -418,7 +424,7 @@ def entries_again(store: Store, numbers: Int64s) -> Entries:
     return replace(made, packed=store.packed(numbers))
 
 
-def loaded(store: Store, numbers: Int64s) -> list[tuple[StoredRow, bytes]]:
+def loaded_texts(store: Store, numbers: Int64s) -> list[tuple[StoredRow, bytes]]:
     """Return documents with their texts, in the order of ``numbers``. Raises FormatError if any is incomplete."""
     try:
         rows, packed = store.rows(numbers), store.packed(numbers)

@@ -15,7 +15,7 @@ import numpy as np
 
 from neardup.collection.contract import Operator, Value
 from neardup.errors import InputError, UnknownIdError
-from neardup.io.contents import ATTACHED, UNREAD, Attachment, differing, own_of, unread_of
+from neardup.io.contents import ATTACHED, UNREAD, Attachment, differing_kinds, own_of, unread_of
 
 Ids: TypeAlias = str | int | Iterable[str | int]
 """One id, or several."""
@@ -190,10 +190,10 @@ def holds(values: Iterable[Value], compared: Operator, value: Value) -> bool:
         known = list(values)
         return bool(known) and not holds(known, "=", value)
     alike = (other for other in values if isinstance(other, str) == isinstance(value, str))
-    return any(_COMPARE[compared](_ordered(other), _ordered(value)) for other in alike)
+    return any(_COMPARE[compared](_sort_key(other), _sort_key(value)) for other in alike)
 
 
-def merged(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def merged_metadata(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Metadata with changes: a None deletes, a record is merged, anything else replaces (RFC 7396).
 
     >>> merged({"a": 1, "b": {"c": 1, "d": 2}}, {"a": None, "b": {"c": None, "e": 3}, "f": {"g": None}})
@@ -205,7 +205,7 @@ def merged(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
             found.pop(name, None)
         elif isinstance(value, Mapping):
             known = found.get(name)
-            found[name] = merged(known if isinstance(known, Mapping) else {}, value)
+            found[name] = merged_metadata(known if isinstance(known, Mapping) else {}, value)
         else:
             found[name] = value
     return found
@@ -248,7 +248,7 @@ def differing_parts(a: Mapping[str, Any], b: Mapping[str, Any], *, known: bool) 
     """
     if not known and not (NOT_COMPARED in a and NOT_COMPARED in b):
         return None
-    return differing(parts_in(a), parts_in(b))
+    return differing_kinds(parts_in(a), parts_in(b))
 
 
 def plain(value: Any) -> Any:
@@ -292,6 +292,6 @@ def _walk(key: str, value: Any) -> Iterator[Fact]:
         yield key, value
 
 
-def _ordered(value: Value) -> Any:
+def _sort_key(value: Value) -> Any:
     """Strings by their UTF-8 bytes, which is by code point."""
     return value.encode("utf-8") if isinstance(value, str) else value

@@ -24,7 +24,7 @@ _GROUPS_PAGE = 1000
 
 def group_faults(store: Store) -> Iterator[str]:
     """The faults found, as sentences."""
-    replayed = _replayed(store)
+    replayed = _replayed_groups(store)
     sets = Sets(store)
     after = 0
     while page := store.groups.page(after, _GROUPS_PAGE):
@@ -49,7 +49,7 @@ def _of_group(store: Store, sets: Sets, row: GroupRow, members: list[MemberRow])
     sizes = sets.sizes(documents)
     if not sets.base.numbers.isdisjoint(documents):
         yield f"Group {row.number} has a member that is boilerplate"
-    counted = dict(zip(documents, sets.shared(row.representative, documents).tolist(), strict=True))
+    counted = dict(zip(documents, sets.shared_counts(row.representative, documents).tolist(), strict=True))
     if counted != {one.document: one.shared for one in members}:
         yield f"Counts of members of group {row.number} with its representative contradict their texts"
     ties = Ties(store.decisions.pairs_of(documents))
@@ -84,7 +84,7 @@ def _decisions(store: Store) -> Iterator[str]:
         yield f"A document that is not there has a tag (number {number})"
 
 
-def _replayed(store: Store) -> dict[int, tuple[int, set[int]]]:
+def _replayed_groups(store: Store) -> dict[int, tuple[int, set[int]]]:
     """The groups that result from replaying the change log: (representative, members) by group."""
     heads: dict[int, int] = {}
     members: dict[int, Counter[int]] = {}
@@ -122,14 +122,14 @@ def faults(store: Store, progress: Progress) -> list[str]:
     """Return the faults, as sentences, at most about 20; empty if there are none."""
     with store.reading():
         try:
-            found = store.faults() + _derived(store, progress)
+            found = store.faults() + _derived_problems(store, progress)
             found += _roles(store)
             return [*found, *islice(group_faults(store), _MOST)][:_MOST]
         except FormatError as error:
             return [error.given]
 
 
-def _derived(store: Store, progress: Progress) -> list[str]:
+def _derived_problems(store: Store, progress: Progress) -> list[str]:
     counted = np.zeros(6, np.int64)
     made = Counter[str]()
     found: list[str] = []
@@ -145,7 +145,7 @@ def _derived(store: Store, progress: Progress) -> list[str]:
                 return found
     stored = _stored_digests(store)
     found += [f"The {what} do not match the texts" for what in stored if (stored[what] - made[what]) % _WORD]
-    return found + _compared(totals, counted)
+    return found + _totals_problems(totals, counted)
 
 
 def _roles(store: Store) -> list[str]:
@@ -228,7 +228,7 @@ def _counts(entries: Entries) -> Int64s:
     return np.array([len(entries), *sums, sum(map(len, entries.packed))], np.int64)
 
 
-def _compared(totals: Totals, counted: Int64s) -> list[str]:
+def _totals_problems(totals: Totals, counted: Int64s) -> list[str]:
     names = [field.name for field in fields(Totals)][: len(counted)]
     stored = [getattr(totals, name) for name in names]
     return [

@@ -20,7 +20,7 @@ from neardup import display
 from neardup.collection import fields
 from neardup.collection.arrivals import Arrivals, OnNear
 from neardup.collection.contract import Entries
-from neardup.collection.entries import entries_of, loaded, streams, unpack
+from neardup.collection.entries import entries_of, loaded_texts, streams, unpack
 from neardup.collection.near import Finder, Near
 from neardup.collection.records import Added
 from neardup.collection.sets import Role, Sets
@@ -37,7 +37,7 @@ from neardup.io.inputs import (
     Problem,
     choose_columns,
     find_column,
-    joined,
+    joined_name,
     offer_fields,
     open_documents,
 )
@@ -124,7 +124,7 @@ def intake_of(
     """
     records, documents = records_in(documents)
     if records is not None:
-        keys, records = keys_of(records, joined(text), id, metadata)
+        keys, records = keys_of(records, joined_name(text), id, metadata)
         return Intake(_parts(records, keys.text), partial(_rows_of_records, keys), keys.notes, keys.id is None)
     opened = open_documents(documents, without=without)
     if opened.format == "arrow" and next(iter(opened.chunks()), None) is None:
@@ -194,10 +194,10 @@ class Adding:
         before = self._store.totals().documents
         try:
             with progress.stage("add", size, unit) as advance:
-                pieces = _divided(_prepared(intake, self._store.settings), self.portions)
+                pieces = _split_pieces(_prepared_parts(intake, self._store.settings), self.portions)
                 counted = partial(_advance, advance, unit)
                 if intake.nameless or self._role == "base":
-                    self._transaction(_gathered(pieces, sys.maxsize, _AHEAD), pieces, counted, intake.nameless)
+                    self._transaction(_gather(pieces, sys.maxsize, _AHEAD), pieces, counted, intake.nameless)
                 else:
                     self._run_in_portions(pieces, counted)
             if self._transactions > 1:
@@ -211,9 +211,9 @@ class Adding:
 
     def _run_in_portions(self, pieces: Iterator[Prepared], counted: Callable[[Prepared], None]) -> None:
         portions, ended, of = 1, 0.0, self.portions
-        while (ahead := _gathered(pieces, portions * of.documents, portions * of.size)) or not ended:
+        while (ahead := _gather(pieces, portions * of.documents, portions * of.size)) or not ended:
             self._store.give_way(ended)
-            seconds, ended = self._transaction(ahead, (), _ignored, False), monotonic()
+            seconds, ended = self._transaction(ahead, (), _ignore, False), monotonic()
             portions = max(1, min(of.most, 2 * portions, int(portions * of.seconds / max(seconds, 1e-3))))
             for prepared in ahead:  # now that they are on the disk
                 counted(prepared)
@@ -233,7 +233,7 @@ class Adding:
                     self._outcome.reject(problem)
                     if self._on_problem:
                         self._on_problem(problem)
-                self._add(_numbered(entries, arrivals.next_number()) if nameless else entries, arrivals)
+                self._add(_with_numbers(entries, arrivals.next_number()) if nameless else entries, arrivals)
                 counted(prepared)
             added = range(first, transaction.next_number())
             [last] = self._store.ids(np.array([added[-1]], np.int64)) if added else [""]
@@ -279,7 +279,7 @@ class Adding:
             with self._store.reading(self._deadline):
                 finder = Finder(self._store, self._near, Sets(self._store, self._deadline), self._deadline)
                 finder.begin(ahead[0].entries.take([0]))
-                finder.repeated(0, 0)
+                finder.repeated_documents(0, 0)
 
     def _arrivals(self, transaction: Writing) -> Arrivals:
         given = self._near, self._on_near, self._outcome, self._deadline, self._role
@@ -289,7 +289,7 @@ class Adding:
         on_duplicate = self._on_duplicate
         if on_duplicate == "error":
             known = self._store.numbers(entries.ids)
-            unchanged = self._unchanged(entries, known) if known and self._continues else set()
+            unchanged = self._unchanged_ids(entries, known) if known and self._continues else set()
             self._require_new(entries.ids, {id: known[id] for id in known if id not in unchanged})
             places, old = [place for place, id in enumerate(entries.ids) if id not in unchanged], {}
             self._outcome.unchanged += len(unchanged)
@@ -306,7 +306,7 @@ class Adding:
         elif on_duplicate == "replace":
             self._outcome.replaced += len(entries) - len(kept)
 
-    def _unchanged(self, entries: Entries, known: Mapping[str, int]) -> set[str]:
+    def _unchanged_ids(self, entries: Entries, known: Mapping[str, int]) -> set[str]:
         """The ids of documents that are stored with the same text, metadata and role, but not by this call."""
         places = {known[id]: place for place, id in enumerate(entries.ids) if id in known}
         earlier = [number for number in sorted(places) if not any(number in numbers for numbers in self._new)]
@@ -318,7 +318,7 @@ class Adding:
             and row.metadata == entries.metadata[places[row.number]]
             and (row.number in bases) == (self._role == "base")
         ]
-        read = loaded(self._store, np.array(fitting, np.int64))
+        read = loaded_texts(self._store, np.array(fitting, np.int64))
         return {row.id for row, text in read if text == unpack(entries.packed[places[row.number]], row.id)}
 
     def _require_new(self, ids: Sequence[str], known: dict[str, int]) -> None:
@@ -337,7 +337,7 @@ class Adding:
             )
 
 
-def _divided(pieces: Iterable[Prepared], portions: TransactionSize) -> Iterator[Prepared]:
+def _split_pieces(pieces: Iterable[Prepared], portions: TransactionSize) -> Iterator[Prepared]:
     """The pieces in parts that are no larger than a portion, unless one document is."""
     for entries, problems in pieces:
         ends, begin = np.cumsum(entries.sizes), 0
@@ -354,11 +354,11 @@ def _advance(advance: Advance, unit: str, prepared: Prepared) -> None:
     advance(int(prepared.entries.sizes.sum()) if unit == "bytes" else len(prepared.entries))
 
 
-def _ignored(prepared: Prepared) -> None:
+def _ignore(prepared: Prepared) -> None:
     """Count nothing: the transaction is not on the disk yet."""
 
 
-def _gathered(pieces: Iterator[Prepared], documents: int, size: int) -> list[Prepared]:
+def _gather(pieces: Iterator[Prepared], documents: int, size: int) -> list[Prepared]:
     """The next pieces, until they have that many documents or bytes of text."""
     gathered, n_documents, n_bytes = list[Prepared](), 0, 0
     for prepared in pieces:
@@ -370,7 +370,7 @@ def _gathered(pieces: Iterator[Prepared], documents: int, size: int) -> list[Pre
     return gathered
 
 
-def _prepared(intake: Intake, settings: CollectionSettings) -> Iterable[Prepared]:
+def _prepared_parts(intake: Intake, settings: CollectionSettings) -> Iterable[Prepared]:
     """All parts in order, prepared in worker threads unless threads would cost more than the work itself."""
 
     def prepare(part: Any) -> Prepared:
@@ -501,7 +501,7 @@ def _fault_of_large(text: bytes, deadline: Deadline) -> str:
     return ""
 
 
-def _numbered(entries: Entries, first: int) -> Entries:
+def _with_numbers(entries: Entries, first: int) -> Entries:
     """The entries with the numbers that they are about to receive as ids."""
     names = [f"#{number}" for number in range(first, first + len(entries))]
     return replace(entries, ids=names)

@@ -191,7 +191,7 @@ class Finder:
         hits = {place: self._drawn[place][1] for place in places}
         meeting = [place for place in places if hits[place] and len(self._common[place]) >= hits[place]]
         new = [k for k in dict.fromkeys((*(place for place, _ in pairs), *meeting)) if k not in self._own]
-        self._own.update(zip(new, self._sets.made([self._entries.packed[place] for place in new]), strict=True))
+        self._own.update(zip(new, self._sets.build([self._entries.packed[place] for place in new]), strict=True))
 
     def _foresee(self, places: Sequence[int]) -> dict[int, "_Foreseen"]:
         """Find the stored candidates of documents by their sampled shingles."""
@@ -218,7 +218,7 @@ class Finder:
             foreseen[place] = _Foreseen(counts, [sampled[k] for k in rarest], cut)
         return foreseen
 
-    def repeated(self, place: int, old: int) -> list[Repeated]:
+    def repeated_documents(self, place: int, old: int) -> list[Repeated]:
         """Return the stored documents that a document repeats, the most similar first, then the earliest.
 
         ``old`` is the number of the document that it would replace, 0 for none. With more than 128 candidates,
@@ -246,7 +246,7 @@ class Finder:
             for hash in self._sets.of([number])[0].tolist():
                 self._all[hash].append(number)
 
-    def stored(self) -> None:
+    def mark_stored(self) -> None:
         """Record that the accepted documents are now in the store."""
         self._sets.waiting.clear()
 
@@ -274,7 +274,7 @@ class Finder:
         added = Counter(chain.from_iterable(one[:READ] for one in new))
         counts |= {k: n for k, n in added.items() if n >= least}
         candidates = sorted(counts, key=lambda number: (-counts[number], number))
-        near = self._compared(place, candidates, old)
+        near = self._near_candidates(place, candidates, old)
         cut = foreseen.cut or any(len(self._new.get(hash, ())) > READ for hash in foreseen.rarest)
         return near if near or not cut else self._by_scan(place, foreseen.rarest, candidates, old)
 
@@ -287,7 +287,7 @@ class Finder:
             scanned += self._store.postings(np.array([hash], np.uint64))
         added = [np.array(self._new.get(hash, ()), np.int64) for hash in rarest]
         everybody = np.unique(np.concatenate([*map(self._still, scanned), *added]))
-        return self._compared(place, np.setdiff1d(everybody, np.array(compared, np.int64)).tolist(), old)
+        return self._near_candidates(place, np.setdiff1d(everybody, np.array(compared, np.int64)).tolist(), old)
 
     def _completely(self, place: int, old: int) -> list[Repeated]:
         text = unpack(self._entries.packed[place], self._entries.ids[place]).decode("utf-8", "replace")
@@ -299,7 +299,7 @@ class Finder:
         looked = hashes[: len(hashes) - least + 1].tolist()
         new = {number for hash in looked for number in self._all.get(hash, ())}
         candidates = np.union1d(self._still(stored), np.array(sorted(new), np.int64))
-        return self._compared(place, candidates.tolist(), old, everybody=True)
+        return self._near_candidates(place, candidates.tolist(), old, everybody=True)
 
     def _cut(self, found: Int64s) -> Int64s:
         """The documents of a posting list that are read at first."""
@@ -312,10 +312,10 @@ class Finder:
     def _set_of(self, place: int) -> UInt64s:
         """The shingles of the document at ``place``."""
         if place not in self._own:
-            [self._own[place]] = self._sets.made([self._entries.packed[place]])
+            [self._own[place]] = self._sets.build([self._entries.packed[place]])
         return self._own[place]
 
-    def _compared(
+    def _near_candidates(
         self, place: int, candidates: Sequence[int], old: int, *, everybody: bool = False
     ) -> list[Repeated]:
         """The candidates that are near, counted on the texts; compares a part at a time, until some are near."""

@@ -140,7 +140,7 @@ def _holders(view: View, target: Target, length: int) -> tuple[Int64s, Int64s, f
     if len(units) >= length:
         shingles = target.shingles_in_order(units)
         base = view.base.contains(shingles) if len(view.base) else np.zeros(len(shingles), np.bool_)
-        unsampled = _unsampled(~base & (shingles <= np.uint64(sampling.limit - 1)), base, run)
+        unsampled = _unsampled_shingles(~base & (shingles <= np.uint64(sampling.limit - 1)), base, run)
         places = list({int(shingles[place]): place for place in unsampled}.values())  # each shingle once
     if len(places) > MOST_BY_WORDS:
         return found, hits, 1 - (1 - 1 / sampling.scale) ** run
@@ -151,7 +151,7 @@ def _holders(view: View, target: Target, length: int) -> tuple[Int64s, Int64s, f
     return documents, np.bincount(which, weights, len(documents)).astype(np.int64), 1.0
 
 
-def _unsampled(sampled: Bools, base: Bools, run: int) -> list[int]:
+def _unsampled_shingles(sampled: Bools, base: Bools, run: int) -> list[int]:
     """Shingles such that each ``run`` in a row that are not all base text have one of them or a sampled one."""
     places, last = [], -1
     for place in [*np.flatnonzero(sampled).tolist(), len(sampled)]:

@@ -51,7 +51,7 @@ def hits_html(rows: Iterable[tuple[str, tuple[str, ...]]], lines: Sequence[Line]
     cells = [(name_of(id), *evidence) for id, evidence in rows]
     head = ("document", "score", "shingles shared", "longest passage in common")
     listed = table(head, cells[:SHOWN], frozenset((1,))) if cells else ""
-    return view(facts(lines), *(paragraph(f"Warning: {text}") for text in warnings), listed, _left(cells))
+    return view(facts(lines), *(paragraph(f"Warning: {text}") for text in warnings), listed, _rest_line(cells))
 
 
 def document_html(id: str, text: str, metadata: Mapping[str, Any], lines: Sequence[Line]) -> str:
@@ -63,7 +63,7 @@ def document_html(id: str, text: str, metadata: Mapping[str, Any], lines: Sequen
 def list_html(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset[int], title: str) -> str:
     """Return a table of documents, members or groups."""
     cells = list(rows)
-    return view(heading(title), table(head, cells[:SHOWN], numbers) if cells else "", _left(cells))
+    return view(heading(title), table(head, cells[:SHOWN], numbers) if cells else "", _rest_line(cells))
 
 
 def collection_html(info: Mapping[str, Any]) -> str:
@@ -79,7 +79,7 @@ def closed_html(path: str, said: str) -> str:
     return view(heading("Collection"), facts([("file", path)]), paragraph(said))
 
 
-def _left(cells: Sequence[object]) -> str:
+def _rest_line(cells: Sequence[object]) -> str:
     left = len(cells) - SHOWN
     return paragraph(f"… and {counted(left, 'more row')}") if left > 0 else ""
 

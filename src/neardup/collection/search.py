@@ -12,8 +12,8 @@ from neardup.collection import pages
 from neardup.collection.query import Query, parse
 from neardup.collection.query import plan as plans
 from neardup.collection.query.explanation import doubts
-from neardup.collection.query.metadata import compared
-from neardup.collection.query.syntax import And, Fingerprint, Pasted, Stored, canonical, clause_text, quoted
+from neardup.collection.query.metadata import matching_documents
+from neardup.collection.query.syntax import And, Fingerprint, Pasted, Stored, canonical, clause_text, quoted_text
 from neardup.collection.query.target import Open, Target
 from neardup.collection.records import PlainData
 from neardup.collection.view import View
@@ -73,7 +73,7 @@ class Evaluation:
         self.plan, self.view = plan, view
         self.include_self, self.bounds, self.uncompared = include_self, bounds, 0
         self.letters = {step: plans.LETTERS[step.way] for step in plan.fingerprints}
-        self._counted: dict[plans.FingerprintStep, Counts] = {}
+        self._counts_in_words: dict[plans.FingerprintStep, Counts] = {}
         self._held: dict[plans.FingerprintStep, tuple[Int64s, Int64s]] = {}
 
     @property
@@ -92,7 +92,7 @@ class Evaluation:
         if isinstance(step, plans.WordsStep):
             return self.view.phrase(step.tokens, within)
         if isinstance(step, plans.ComparisonStep):
-            return compared(step.clause, self.view, within)
+            return matching_documents(step.clause, self.view, within)
         if isinstance(step, plans.AnyStep):
             return np.unique(np.concatenate([self.of(part, within) for part in step.parts]))
         if isinstance(step, plans.NotStep):
@@ -100,16 +100,16 @@ class Evaluation:
             return _without(all_of_them, self.of(step.part, within))
         return self._all(step, within)
 
-    def found(self, step: plans.FingerprintStep, documents: Int64s) -> Int64s:
+    def found_documents(self, step: plans.FingerprintStep, documents: Int64s) -> Int64s:
         """Those of the documents that the look-ups of a clause with numbers found, sorted."""
-        known = self._counted.get(step)
+        known = self._counts_in_words.get(step)
         if known is None:  # AND had no document left for it
             return np.empty(0, np.int64)
         return np.intersect1d(known.documents, documents, assume_unique=True)
 
     def counts(self, step: plans.FingerprintStep, documents: Int64s) -> Counts:
         """The counts of any documents; earlier counts are reused."""
-        known = self._counted.get(step)
+        known = self._counts_in_words.get(step)
         if known is None:
             return self._count(step, documents)
         missing = _without(documents, known.documents)
@@ -125,7 +125,7 @@ class Evaluation:
         base, full = self.view.base, self.view.sizes(documents)
         return full - self.view.shared(base.hashes, documents) if len(base) else full, full
 
-    def measured(self, step: plans.FingerprintStep, counts: Counts) -> Floats:
+    def measures(self, step: plans.FingerprintStep, counts: Counts) -> Floats:
         """float64[n]: the measure of the clause where it holds, else 0."""
         sizes = self.sizes(counts.documents)[0] if step.clause.symmetric else np.zeros_like(counts.shared)
         whole = step.target.n + sizes - counts.shared if step.clause.symmetric else step.target.n
@@ -139,7 +139,7 @@ class Evaluation:
         assert within is not None
         return within
 
-    def held(self, step: plans.FingerprintStep, documents: Int64s) -> Int64s:
+    def held_counts(self, step: plans.FingerprintStep, documents: Int64s) -> Int64s:
         """int64[n]: how many of the shingles that a step looks up the documents have postings for."""
         found, hits = self._held.get(step) or self.view.holders(step.sampled, 1, documents)
         places = np.minimum(np.searchsorted(found, documents), max(len(found) - 1, 0))
@@ -162,23 +162,23 @@ class Evaluation:
             candidates = self._candidates(step)
             if within is not None:
                 candidates = np.intersect1d(candidates, within, assume_unique=True)
-        candidates = self._promising(step, self._without_self(step, candidates))
+        candidates = self._promising_candidates(step, self._without_self(step, candidates))
         most = self.bounds.candidates
         if most is None or len(candidates) <= most:  # else refused, or nearly so
             candidates = self.view.may_share(step.target.hashes, candidates, step.least)
         # to look up a size takes as long as to compare: only other candidates are often too small
         is_drawn = step.way in ("one hit", "several hits") and not step.clause.symmetric
         counts = self._count(step, candidates, (0, 0) if is_drawn else step.possible_sizes())
-        self._counted[step] = fitting = counts.where(self.measured(step, counts) > 0)
+        self._counts_in_words[step] = fitting = counts.where(self.measures(step, counts) > 0)
         return fitting.documents
 
-    def _promising(self, step: plans.FingerprintStep, candidates: Int64s) -> Int64s:
+    def _promising_candidates(self, step: plans.FingerprintStep, candidates: Int64s) -> Int64s:
         """The candidates with the most hits, as many as are compared."""
         most = self.bounds.compared
         if most is None or len(candidates) <= most or step.negated or step.recall == 1:
             return candidates
         self.uncompared += len(candidates) - most
-        return np.sort(candidates[np.argsort(-self.held(step, candidates), kind="stable")[:most]])
+        return np.sort(candidates[np.argsort(-self.held_counts(step, candidates), kind="stable")[:most]])
 
     def _without_self(self, step: plans.FingerprintStep, documents: Int64s) -> Int64s:
         if self.include_self or step.negated or step.target.number is None:
@@ -274,7 +274,7 @@ def search(
     evaluation = Evaluation(planned, view, include_self=include_self, bounds=bounds)
     documents = evaluation.documents()
     ranking = _Ranking(evaluation, documents)
-    first, more = ranking.following(cursor, limit)
+    first, more = ranking.next_places(cursor, limit)
     shown = ranking.of(first[:limit])
     places = [place for place in range(len(shown.documents)) if shown.holds(place)]
     hits: Iterable[pages.Hit] = shown.hits(places)
@@ -364,9 +364,9 @@ class _Ranking:
             scores = self._estimates(step)
         else:
             # a clause without numbers may find most documents: beside it, no more documents are compared
-            documents = self.evaluation.found(step, self.documents) if self.estimated else self.documents
+            documents = self.evaluation.found_documents(step, self.documents) if self.estimated else self.documents
             scores = np.zeros(len(self.documents))
-            measured = self.evaluation.measured(step, self.evaluation.counts(step, documents))
+            measured = self.evaluation.measures(step, self.evaluation.counts(step, documents))
             scores[np.searchsorted(self.documents, documents)] = measured
         if step.target.number is not None and not self.evaluation.include_self:
             scores[self.documents == step.target.number] = 0.0
@@ -374,14 +374,14 @@ class _Ranking:
 
     def _estimates(self, step: plans.FingerprintStep) -> Floats:
         """float64[n]: the measure, estimated by the share of the sampled shingles that a document holds."""
-        part = self.evaluation.held(step, self.documents) / len(step.sampled)
+        part = self.evaluation.held_counts(step, self.documents) / len(step.sampled)
         if not step.clause.symmetric:
             return part
         shared = part * step.target.n
         sizes = self.view.sizes(self.documents)
         return np.where(part > 0, np.minimum(shared / np.maximum(step.target.n + sizes - shared, 1), 1.0), 0.0)
 
-    def following(self, cursor: pages.Cursor | None, limit: int) -> tuple[Int64s, bool]:
+    def next_places(self, cursor: pages.Cursor | None, limit: int) -> tuple[Int64s, bool]:
         """Return the places of the next ``limit`` + 1 documents, in order, and whether that many exist."""
         if self.estimated:
             return self._following_estimated(cursor, limit)
@@ -560,7 +560,7 @@ class WhyNot(PlainData):
             "found": "is among the hits",
             "unknown id": "is not in the collection; ids are written as they were when the documents were added",
         }.get(self.reason, "is not among the hits")
-        lines = [f"{quoted(self.id)} {head}."]
+        lines = [f"{quoted_text(self.id)} {head}."]
         return "\n".join(
             [*lines, *(f"  {display.printable(cause.clause)}: {cause.sentence}" for cause in self.causes)]
         )
@@ -588,7 +588,7 @@ def why_not(
     if document in evaluation.documents():
         return WhyNot(id, "found", ())
     inquiry = _Inquiry(planned, evaluation, document, include_self)
-    causes = inquiry.missed() if inquiry.fits(planned.root) else inquiry.causes(planned.root, True)
+    causes = inquiry.missed_causes() if inquiry.fits(planned.root) else inquiry.causes(planned.root, True)
     return WhyNot(id, causes[0].reason, tuple(causes))
 
 
@@ -613,7 +613,7 @@ class _Inquiry:
         if isinstance(step, plans.AnyStep):
             return any(map(self.fits, step.parts))
         if isinstance(step, plans.FingerprintStep):
-            return bool(self.evaluation.measured(step, self.evaluation.counts(step, self.document))[0])
+            return bool(self.evaluation.measures(step, self.evaluation.counts(step, self.document))[0])
         return bool(len(self.evaluation.of(step, self.document)))
 
     def causes(self, step: plans.Step, wanted: bool) -> list[Cause]:
@@ -625,14 +625,14 @@ class _Inquiry:
             return [cause for part in parts for cause in self.causes(part, wanted)]
         return [self._unfit(step, wanted)]
 
-    def missed(self) -> list[Cause]:
+    def missed_causes(self) -> list[Cause]:
         """The fingerprint clauses that did not find a matching document."""
         positive = [step for step in self.plan.fingerprints if not step.negated and self.fits(step)]
         own = [step for step in positive if step.target.number == self.document[0] and not self.include_self]
         if own:
             said = "it is the query document, which is left out unless it is asked for (--include-self)."
             return [Cause("itself", clause_text(step.clause), said) for step in own]
-        return [self._missed(step) for step in positive if not self._is_found_by(step)]
+        return [self._missed_cause(step) for step in positive if not self._is_found_by(step)]
 
     def _is_found_by(self, step: plans.FingerprintStep) -> bool:
         complete = self.evaluation.letters[step] in (plans.LETTERS["complete"], plans.LETTERS["every document"])
@@ -642,11 +642,12 @@ class _Inquiry:
         _, hits = self.view.holders(step.sampled, among=self.document)
         return int(hits.sum()) + sum(len(self.view.having(words, self.document)) for words in step.phrases)
 
-    def _missed(self, step: plans.FingerprintStep) -> Cause:
+    def _missed_cause(self, step: plans.FingerprintStep) -> Cause:
         held = self._hits(step)
         said = (
-            f"{self._counted(step)}, which is enough, but of the {step.n_lookups} shingles that were looked up it "
-            f"holds {held}, and {step.hits} are needed. A higher probability finds more; 100 misses nothing."
+            f"{self._counts_in_words(step)}, which is enough, but of the {step.n_lookups} shingles that were "
+            f"looked up it holds {held}, and {step.hits} are needed. A higher probability finds more; 100 misses "
+            "nothing."
         )
         return self._cause("missed", step, said)
 
@@ -654,12 +655,12 @@ class _Inquiry:
         if isinstance(step, plans.FingerprintStep):
             asked = f"{step.target.overlap:f} %" if step.target.overlap else "any overlap"
             if wanted:
-                return self._cause("below", step, f"{self._counted(step)}, and {asked} is asked for.")
-            return self._cause("filtered", step, f"{self._counted(step)}, which NOT excludes.")
+                return self._cause("below", step, f"{self._counts_in_words(step)}, and {asked} is asked for.")
+            return self._cause("filtered", step, f"{self._counts_in_words(step)}, which NOT excludes.")
         what = "this does not hold for it." if wanted else "this holds for it, and NOT excludes it."
         return Cause("filtered", clause_text(step.clause), what)
 
-    def _counted(self, step: plans.FingerprintStep) -> str:
+    def _counts_in_words(self, step: plans.FingerprintStep) -> str:
         shared, n, size = self._sizes(step)
         whole = n + size - shared if step.clause.symmetric else n
         of_what = f"the {whole:,} of both" if step.clause.symmetric else f"the {n:,} of {step.target.name}"

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup import display
-from neardup.collection.entries import loaded, unpack
+from neardup.collection.entries import loaded_texts, unpack
 from neardup.collection.store import Store
 from neardup.errors import InputError, SettingError
 from neardup.kernels.formulas import RESEMBLANCE
@@ -89,7 +89,7 @@ def texts_of(store: Store) -> list[str]:
     """Return the base texts, by number."""
     with store.reading():
         numbers = np.array(sorted(store.base_texts()), np.int64)
-        return [text.decode("utf-8", "replace") for _, text in loaded(store, numbers)]
+        return [text.decode("utf-8", "replace") for _, text in loaded_texts(store, numbers)]
 
 
 def role_of(name: object) -> Role:
@@ -129,7 +129,7 @@ def _shingles(store: Store, state: tuple[tuple[int, int], ...], deadline: Deadli
     settings, found = store.settings, [np.empty(0, np.uint64)]
     for begin in range(0, len(numbers), _AT_ONCE):
         deadline.check()
-        texts = [text for _, text in loaded(store, numbers[begin : begin + _AT_ONCE])]
+        texts = [text for _, text in loaded_texts(store, numbers[begin : begin + _AT_ONCE])]
         array = pa.array(texts, pa.large_binary())
         sets = shingle_sets(array, np.arange(len(texts)), settings.fingerprint, settings.key)
         found.append(np.unique(sets.hashes))
@@ -181,12 +181,12 @@ class Sets:
         for number in documents:
             self._shingles -= len(self._held.pop(number, ()))
 
-    def made(self, packed: Sequence[bytes]) -> list[UInt64s]:
+    def build(self, packed: Sequence[bytes]) -> list[UInt64s]:
         """The sets of compressed texts."""
         parts = [packed[begin : begin + _BATCH] for begin in range(0, len(packed), _BATCH)]
-        return [hashes for part in parts for hashes in self._made([unpack(text, "") for text in part])]
+        return [hashes for part in parts for hashes in self._build([unpack(text, "") for text in part])]
 
-    def shared(self, document: int, others: Sequence[int]) -> Int64s:
+    def shared_counts(self, document: int, others: Sequence[int]) -> Int64s:
         """int64[n]: |A∩B| of a document with others."""
         [hashes] = self.of([document])
         parts = [others[begin : begin + _BATCH] for begin in range(0, len(others), _BATCH)]
@@ -211,11 +211,11 @@ class Sets:
         stored = [number for number in documents if number not in texts]
         if stored:
             self._deadline.check()
-            read = loaded(self._store, np.array(stored, np.int64))
+            read = loaded_texts(self._store, np.array(stored, np.int64))
             texts.update(zip(stored, (text for _, text in read), strict=True))
-        return dict(zip(texts, self._made(list(texts.values())), strict=True))
+        return dict(zip(texts, self._build(list(texts.values())), strict=True))
 
-    def _made(self, texts: Sequence[bytes]) -> list[UInt64s]:
+    def _build(self, texts: Sequence[bytes]) -> list[UInt64s]:
         self._deadline.check()
         array = pa.array(texts, pa.large_binary())
         settings = self._store.settings

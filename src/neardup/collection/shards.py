@@ -334,7 +334,7 @@ class Collections:
         lost |= {error.number for error in errors}
         for number in lost:
             known[number] = Position(ended=True, lost=True)
-        return _merged(pages, known, question.limit)
+        return _merged_pages(pages, known, question.limit)
 
     def _looked_up(
         self, query: Query, active: Sequence[int], partial: bool, seconds: float | None
@@ -364,7 +364,7 @@ class Collections:
         rule = Near.of(near)
         with self._near:
             rejected = arrival.get("on_near") == "reject"
-            copy = self._repeated(name, text, metadata or {}, rule, rejected=rejected)
+            copy = self._nearest_copy(name, text, metadata or {}, rule, rejected=rejected)
             if copy is None:
                 return self._at_home(name, lambda home: home.put(name, text, metadata, **arrival))
             if copy.action == "rejected":
@@ -379,7 +379,7 @@ class Collections:
         results, _ = self.ask(lambda _, part: work(part.collection), [number])
         return results[number]
 
-    def _repeated(
+    def _nearest_copy(
         self, id: str, text: str, metadata: Mapping[str, Any], rule: Near, *, rejected: bool
     ) -> NearCopy | None:
         """Return the most similar document that a new one repeats, of all shards."""
@@ -418,16 +418,16 @@ class Collections:
                 raise InputError("A record has no id", "Records with id and text", "Give each document an id")
             parts[shard_of(usable_id(record["id"]), len(parts))].append(record)
         if arrival.get("near") is not None:
-            return _summed(self._arriving(record, on_duplicate, arrival) for record in records)
+            return _summed_additions(self._put_arrival(record, on_duplicate, arrival) for record in records)
 
         def store(number: int, part: Shard) -> Added:
             return part.collection.add(parts[number], on_duplicate=on_duplicate, **arrival)
 
         # a wrong document is an error of its shard alone, after the others have stored theirs
         added, _ = self.ask(store, [number for number, part in enumerate(parts) if part])
-        return _summed(added.values())
+        return _summed_additions(added.values())
 
-    def _arriving(self, record: Mapping[str, Any], on_duplicate: OnDuplicate, arrival: Arrival) -> Added:
+    def _put_arrival(self, record: Mapping[str, Any], on_duplicate: OnDuplicate, arrival: Arrival) -> Added:
         if on_duplicate != "replace" and record["id"] in self:
             if on_duplicate == "skip":
                 return Added(skipped=1)
@@ -489,7 +489,7 @@ class Collections:
         shard, number = divmod(after or 0, 1 << _LIST_BITS)
         page = DocumentPage((), None)
         while shard < len(self.parts):
-            pages, _ = self.ask(bound(_listed, after=number, limit=limit, texts=texts), [shard])
+            pages, _ = self.ask(bound(_list_shard, after=number, limit=limit, texts=texts), [shard])
             page = pages[shard]
             if page.next is not None:
                 return replace(page, next=(shard << _LIST_BITS) + page.next)
@@ -535,11 +535,11 @@ class Collections:
         self.close()
 
 
-def _listed(_: int, part: Shard, after: int, limit: int, texts: bool) -> DocumentPage:
+def _list_shard(_: int, part: Shard, after: int, limit: int, texts: bool) -> DocumentPage:
     return part.collection.list(after, limit, texts=texts)
 
 
-def _summed(parts: Iterable[Added]) -> Added:
+def _summed_additions(parts: Iterable[Added]) -> Added:
     """Return the results of several additions as one; lists are joined."""
     total = Added()
     for part in parts:
@@ -552,7 +552,7 @@ def _summed(parts: Iterable[Added]) -> Added:
     return total
 
 
-def _merged(pages: Mapping[int, ShardPage], known: Sequence[Position], limit: int) -> Page:
+def _merged_pages(pages: Mapping[int, ShardPage], known: Sequence[Position], limit: int) -> Page:
     """The first hits of all pages, and the positions after them."""
     first = _first({number: answer.page for number, answer in pages.items()}, limit)
     positions = list(known)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.collection.contract import Operator, StoredRow, Value
-from neardup.collection.entries import loaded, text_bytes, token_stream, unpack
+from neardup.collection.entries import loaded_texts, text_bytes, token_stream, unpack
 from neardup.collection.fields import facts, holds
 from neardup.collection.sets import (
     MANY,
@@ -156,11 +156,11 @@ class View:
 
     def contents(self, documents: list[int]) -> list[str]:
         """The texts of documents, in this order. Raises FormatError for a damaged one."""
-        return [text.decode("utf-8", "replace") for text in self._loaded(documents)]
+        return [text.decode("utf-8", "replace") for text in self._load_texts(documents)]
 
     def known_shingles(self, document: int) -> UInt64s | None:
         """The shingles of a document (uint64, in text order, with repeats), if it has been compared; else None."""
-        [part] = self._compared([document])
+        [part] = self._compared_parts([document])
         return part.known[0]
 
     def row(self, document: int) -> StoredRow:
@@ -188,7 +188,7 @@ class View:
         outlines = self._outlines if len(documents) >= MANY else None
         known, settings = known_shingles(self._store), self._store.settings
 
-        def counted(part: _Compared) -> Int64s:
+        def count_part(part: _Compared) -> Int64s:
             shared = np.empty(len(part.numbers), np.int64)
             sets = {k: own for k, own in enumerate(part.known) if own is not None}
             if sets:
@@ -208,17 +208,17 @@ class View:
         parts = (
             part
             for begin in range(0, len(numbers), _AT_ONCE)
-            for part in self._compared(numbers[begin : begin + _AT_ONCE])
+            for part in self._compared_parts(numbers[begin : begin + _AT_ONCE])
         )
-        counts = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)
+        counts = map(count_part, parts) if len(documents) <= _AT_ONCE else ordered_map(count_part, parts, 1)
         try:
             return np.concatenate([np.empty(0, np.int64), *counts])
         except FormatError:
             for number in numbers:
-                self._unpacked([number], self._packed([number]))  # to say which
+                self._unpack_texts([number], self._packed_texts([number]))  # to say which
             raise
 
-    def _compared(self, numbers: list[int]) -> Iterator[_Compared]:
+    def _compared_parts(self, numbers: list[int]) -> Iterator[_Compared]:
         """The documents in parts; of those whose shingles are known in this state, no text is read."""
         known, state = known_shingles(self._store), self._state
         sets = known.in_state(numbers, state)
@@ -229,7 +229,9 @@ class View:
             packed[k], lengths[k] = data, _MOST_BYTES if data is None else text_bytes(data)
         for part in batches(lengths):
             those, own = numbers[part], sets[part]
-            read = [self._packed([those[k]])[0] if data is None else data for k, data in enumerate(packed[part])]
+            read = [
+                self._packed_texts([those[k]])[0] if data is None else data for k, data in enumerate(packed[part])
+            ]
             left = [k for k, hashes in enumerate(own) if hashes is None and those[k] in known]
             for k, hashes in zip(
                 left, known.of([those[k] for k in left], [read[k] for k in left], state), strict=True
@@ -301,7 +303,7 @@ class View:
         wanted = f" {' '.join(words)} "
         holds = np.zeros(len(documents), np.bool_)
         for begin in range(0, len(documents), _AT_ONCE):
-            texts = self._loaded(documents[begin : begin + _AT_ONCE].tolist())
+            texts = self._load_texts(documents[begin : begin + _AT_ONCE].tolist())
             streams = token_stream(pa.array(texts, pa.large_binary()))
             holds[begin : begin + _AT_ONCE] = [wanted in f" {stream}" for stream in streams.texts]
         return documents[holds]
@@ -320,12 +322,12 @@ class View:
         if field != TAGS or not isinstance(value, str):
             return stored
         if operator == "!=":
-            any_tag = np.union1d(stored, self._tagged(">", "", among))
+            any_tag = np.union1d(stored, self._tagged_documents(">", "", among))
             return np.setdiff1d(any_tag, self.compare(field, "=", value, among), assume_unique=True)
-        return np.union1d(stored, self._tagged(operator, value, among))
+        return np.union1d(stored, self._tagged_documents(operator, value, among))
 
-    def _tagged(self, operator: Operator, tag: str, among: Int64s | None) -> Int64s:
-        numbers = np.array(self._store.decisions.tagged(operator, tag), np.int64)
+    def _tagged_documents(self, operator: Operator, tag: str, among: Int64s | None) -> Int64s:
+        numbers = np.array(self._store.decisions.tagged_documents(operator, tag), np.int64)
         return numbers if among is None else np.intersect1d(numbers, among, assume_unique=True)
 
     def _in_metadata(self, field: str, operator: Operator, value: Value, among: Int64s | None) -> Int64s:
@@ -338,10 +340,10 @@ class View:
         numbers = among.tolist()
         return np.array([number for number in numbers if holds(known.get(number, ()), operator, value)], np.int64)
 
-    def _loaded(self, numbers: list[int]) -> list[bytes]:
-        return self._texts.of(numbers, lambda missing: self._unpacked(missing, self._packed(missing)))
+    def _load_texts(self, numbers: list[int]) -> list[bytes]:
+        return self._texts.of(numbers, lambda missing: self._unpack_texts(missing, self._packed_texts(missing)))
 
-    def _packed(self, numbers: list[int]) -> list[bytes]:
+    def _packed_texts(self, numbers: list[int]) -> list[bytes]:
         self._deadline.check()
         try:
             return self._store.packed(np.array(numbers, np.int64))
@@ -355,11 +357,11 @@ class View:
         except KeyError as error:
             raise _lost_error() from error
 
-    def _unpacked(self, numbers: list[int], packed: list[bytes]) -> list[bytes]:
+    def _unpack_texts(self, numbers: list[int], packed: list[bytes]) -> list[bytes]:
         try:
             return [unpack(data, "") for data in packed]
         except FormatError:
-            return [text for _, text in loaded(self._store, np.array(numbers, np.int64))]  # to say which
+            return [text for _, text in loaded_texts(self._store, np.array(numbers, np.int64))]  # to say which
 
 
 def _facts_of(rows: Iterable[StoredRow]) -> dict[str, dict[int, list[Value]]]:

@@ -347,7 +347,7 @@ def aligned_units(a: Units, b: Units, tiles: Int64s, limits: tuple[int, int]) ->
     cuts = kernels.cut_rows(runs, edges, begins, kinds, pair.in_order(0, 1)[0])
     paths = []
     for side, units in enumerate((a, b)):
-        marked = _marked(path.runs[:, [side, 2, 3]], tiles[moved][:, [side, 2]], moved)
+        marked = _unchanged_runs(path.runs[:, [side, 2, 3]], tiles[moved][:, [side, 2]], moved)
         side_cuts = np.ascontiguousarray(cuts[:, side])
         paths.append(kernels.pieces_of(units.spans, marked, side_cuts, breaks[side].places))
     ends = tiles[:, :2] + tiles[:, 2:] - 1
@@ -367,7 +367,7 @@ def _edges(moved: Int64s, side: int, kinds: NDArray[np.int8]) -> Int64s:
     return edges[kinds[edges] > 0]
 
 
-def _marked(runs: Int64s, moved: Int64s, tiles: Int64s) -> Int64s:
+def _unchanged_runs(runs: Int64s, moved: Int64s, tiles: Int64s) -> Int64s:
     """Return the runs of unchanged units, in order: int64[s, 4] (begin, end, kind, match).
 
     ``runs`` (begin, length, tile) are equal in both texts; ``moved`` (begin, length) are the runs of the moved
@@ -394,7 +394,7 @@ def _with_marks(table: Table, stretches: list[marks.PairedText]) -> Table:
     if not stretches:
         return table
     a, b = (
-        _refined(pieces, sorted(mark for stretch in stretches for mark in stretch.marks[side]))
+        _cut_at_marks(pieces, sorted(mark for stretch in stretches for mark in stretch.marks[side]))
         for side, pieces in enumerate(table.sides)
     )
     kinds = table.kinds.copy()
@@ -404,7 +404,7 @@ def _with_marks(table: Table, stretches: list[marks.PairedText]) -> Table:
     return Table(kinds, a, b)
 
 
-def _refined(pieces: Pieces, wanted: list[marks.PieceMark]) -> Pieces:
+def _cut_at_marks(pieces: Pieces, wanted: list[marks.PieceMark]) -> Pieces:
     """Return pieces cut at the ends of marks, those inside with the kind of the mark; adjacent ones are joined."""
     if not wanted:
         return pieces

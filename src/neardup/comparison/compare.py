@@ -185,7 +185,7 @@ def _compare(
         "minhash": in_time(_minhash)((whole_a, whole_b), length, base),
         "simhash_distance": distance(*(in_time(of_codepoints)(reading.codepoints) for reading in readings)),
     }
-    measures = {**_measured(counts, literal, information), **of_sketches}
+    measures = {**_all_measures(counts, literal, information), **of_sketches}
     lengths = literal.tiles[:, 2]
     lengths = lengths[lengths >= min(length, len(a), len(b))]  # shorter ones, by --min-chunk, have no shingle
     by_chunks = int(lengths.sum()), len(lengths), (len(a), len(b))
@@ -214,7 +214,9 @@ def _base_runs(covered: tuple[Bools, Bools] | None) -> tuple[Int64s, Int64s]:
     return runs_of(a), runs_of(b)
 
 
-def _measured(counts: "_Counts", literal: matching.Literal, information: matching.Information) -> dict[str, Any]:
+def _all_measures(
+    counts: "_Counts", literal: matching.Literal, information: matching.Information
+) -> dict[str, Any]:
     """Return every measure but the estimates of sketches, by name."""
     (shared, shingles_a, shingles_b), (common, tokens_a, tokens_b) = counts["shingles"], counts["literal"]
     return {

@@ -8,7 +8,7 @@ from neardup import display
 from neardup.comparison.compare import Comparison, LeftOut
 from neardup.comparison.compare import compare as compare_texts
 from neardup.errors import InputError
-from neardup.io.contents import Content, differing
+from neardup.io.contents import Content, differing_kinds
 from neardup.io.inputs import document_content, names_among
 
 
@@ -60,4 +60,4 @@ def compare(
     compared = compare_texts(
         one.text, other.text, length=length, unit=unit, min_chunk=min_chunk, seconds=seconds, **left_out
     )
-    return replace(compared, not_compared=differing(one.attachments, other.attachments))
+    return replace(compared, not_compared=differing_kinds(one.attachments, other.attachments))

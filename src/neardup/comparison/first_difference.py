@@ -61,10 +61,10 @@ def first_difference(here: bytes, there: bytes) -> str:
 
 
 def _in_words(kind: int, here: str, there: str) -> str:
-    return "{}: “{}” here, “{}” there".format(KINDS[kind], *(printable(_shortened(one)) for one in (here, there)))
+    return "{}: “{}” here, “{}” there".format(KINDS[kind], *(printable(_shorten(one)) for one in (here, there)))
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 

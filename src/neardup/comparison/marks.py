@@ -24,7 +24,7 @@ from neardup.text.characters import (
     WHITE_SPACE,
     CharacterDifference,
     differences,
-    differing,
+    differing_spans,
     gap_of,
     kind_of_gaps,
 )
@@ -291,16 +291,16 @@ class PairedText:
         """Compare the characters before the first token, or after the last one."""
         if self._text(0, a) == self._text(1, b):
             return
-        solid = [self._trimmed(side, gap) for side, gap in ((0, a), (1, b))]
+        solid = [self._trim(side, gap) for side, gap in ((0, a), (1, b))]
         text_a, text_b = (units.text for units in self.units)
         kind = kind_of_gaps(gap_of(text_a, *solid[0]), gap_of(text_b, *solid[1]))
         if kind is not None and kind >= self.least:
-            parts = differing(text_a, solid[0], text_b, solid[1])
+            parts = differing_spans(text_a, solid[0], text_b, solid[1])
             own = before if after is None else after
             place = own.size if after is None else 0
             self._add([CharacterDifference(kind, place, place, *parts)], own)
 
-    def _trimmed(self, side: int, span: Span) -> Span:
+    def _trim(self, side: int, span: Span) -> Span:
         text = self._text(side, span)
         bare = text if span[0] else text.removeprefix(MARK)
         begin = span[0] + len(text) - len(bare.lstrip(WHITE_SPACE))
@@ -323,15 +323,15 @@ class PairedText:
         """Add differences of characters, each with the expression or the joined words that it is in."""
         for each in every:
             if each.kind >= COUNTED:
-                wide = self._widened(each, anchor)
+                wide = self._widen(each, anchor)
                 last = self.places[-1] if self.places else None
                 if last and last.kind >= COUNTED and (wide.a[0] < last.a[1] or wide.b[0] < last.b[1]):
-                    wide = _joined(self.places.pop(), wide)
+                    wide = _join(self.places.pop(), wide)
                 self.places.append(wide)
             else:
                 self.places.append(each)
 
-    def _widened(self, each: CharacterDifference, anchor: Anchor) -> CharacterDifference:
+    def _widen(self, each: CharacterDifference, anchor: Anchor) -> CharacterDifference:
         """Return a difference with all of the expressions that it is in, or of the words that it joins."""
         first, last, spans = each.first, each.last, [each.a, each.b]
         if first == last and 0 < first < anchor.size:
@@ -378,7 +378,7 @@ class PairedText:
         return any(self._place(side, anchor[side] + token)[0] < spans[side][1] for side in (0, 1))
 
 
-def _joined(one: CharacterDifference, other: CharacterDifference) -> CharacterDifference:
+def _join(one: CharacterDifference, other: CharacterDifference) -> CharacterDifference:
     """Return two differences as one, of the weightier kind."""
     a, b = ((min(x[0], y[0]), max(x[1], y[1])) for x, y in ((one.a, other.a), (one.b, other.b)))
     return CharacterDifference(
@@ -430,14 +430,14 @@ def _inside(runs: list[list[int]], begin: int, end: int) -> Iterator[Anchor]:
 def of_moved(units: tuple[Units, Units], tiles: Int64s) -> Iterator[PairedText]:
     """Yield the moved matches (int64[k, 3]) whose characters differ, compared, with the marks at their ends."""
     for a, b, size in tiles.tolist():
-        chars = _attached(units[0], a, a + size), _attached(units[1], b, b + size)
+        chars = _span_with_marks(units[0], a, a + size), _span_with_marks(units[1], b, b + size)
         if units[0].text[slice(*chars[0])] != units[1].text[slice(*chars[1])]:
             stretch = PairedText(units, chars, ((a, a + size), (b, b + size)), [Anchor(a, b, size)], least=SIGN)
             stretch.compare()
             yield stretch
 
 
-def _attached(units: Units, first: int, last: int) -> Span:
+def _span_with_marks(units: Units, first: int, last: int) -> Span:
     """Return the characters of tokens [first, last) and of the marks that directly follow or precede them."""
     text, spans = units.text, units.spans
     begin, end = int(spans[first, 0]), int(spans[last - 1, 1])

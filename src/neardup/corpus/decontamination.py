@@ -4,7 +4,9 @@
 # ruff: noqa: F401, I001
 # fmt: off
 
-from neardup.corpus.contamination.contamination import Contamination, ContaminationKeywords, rules_of, weighed
+from neardup.corpus.contamination.contamination import (
+    Contamination, ContaminationKeywords, rules_of, weigh_candidates,
+)
 from neardup.corpus.contamination.cuts import Cutter, MARKER, cut_rows, ids_of
 from neardup.corpus.contamination.evidence import WindowCounts
 from neardup.corpus.contamination.items import read_items

@@ -105,10 +105,10 @@ class Histogram:
         for value in ticks(low, high):
             anchor = "start" if value == low else "end" if value == high else "middle"
             yield text(round(self._across(value), 2), HEIGHT - 8, short(value), anchor)
-        yield from self._marked(floor)
+        yield from self._marked_line(floor)
         yield text(_LEFT, 16, f"highest bar: {counted(max(self.counts, default=0), *self.noun)}")
 
-    def _marked(self, floor: float) -> Iterator[str]:
+    def _marked_line(self, floor: float) -> Iterator[str]:
         if self.line is None or not self.edges[0] <= self.line <= self.edges[-1]:
             return
         x = self._across(self.line)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from neardup.display.charts import short
 from neardup.display.svg import Picture, circle, path, rect, text, through
 from neardup.display.view import part
-from neardup.display.words import middle_cut, number, shortened, similarity
+from neardup.display.words import middle_cut, number, shorten, similarity
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -223,7 +223,7 @@ def error_bars(bars: Sequence[ErrorBar], title: str, says: str = "") -> Picture:
     for place, bar in enumerate(bars):
         y = 46.0 + 26 * place
         low, high = across(bar.low), across(bar.high)
-        parts.append(text(left - 14, y + 5, shortened(bar.label, 16), "end"))
+        parts.append(text(left - 14, y + 5, shorten(bar.label, 16), "end"))
         parts.append(
             path(f"M{low:.1f} {y}H{high:.1f}M{low:.1f} {y - 6}V{y + 6}M{high:.1f} {y - 6}V{y + 6}", "span")
         )

@@ -137,8 +137,8 @@ def base() -> str:
 @cache
 def page_style(more: str = "") -> str:
     """Return the style sheet of a page: light or dark as the system is; ``more`` are rules of its own."""
-    dark = _block(ROOT, _declared(DARK))
-    light = _block(ROOT, f"color-scheme: light dark; {_declared(LIGHT)} {_declared(TOKENS)}")
+    dark = _block(ROOT, _declarations(DARK))
+    light = _block(ROOT, f"color-scheme: light dark; {_declarations(LIGHT)} {_declarations(TOKENS)}")
     return f"{light}\n@media (prefers-color-scheme: dark) {{ {dark} }}\n{base()}{more}"
 
 
@@ -148,18 +148,22 @@ def notebook_style(more: str = "") -> str:
 
     It neither depends on the rules of the page around, nor changes anything there.
     """
-    light = _block(ROOT, f"color-scheme: light; {_declared(LIGHT, themed=True)} {_declared(TOKENS)}")
-    dark = _block(f":is({', '.join(_DARK_THEMES)}) {ROOT}", f"color-scheme: dark; {_declared(DARK, themed=True)}")
+    light = _block(ROOT, f"color-scheme: light; {_declarations(LIGHT, themed=True)} {_declarations(TOKENS)}")
+    dark = _block(
+        f":is({', '.join(_DARK_THEMES)}) {ROOT}", f"color-scheme: dark; {_declarations(DARK, themed=True)}"
+    )
     rules = "\n".join((light, dark, base(), more, _SIZES))
     # another output may come later, and undo again: our rules outweigh that
     return _IN_NOTEBOOKS.replace(ROOT, 3 * ROOT) + rules.replace(ROOT, 4 * ROOT)
 
 
-def _declared(colours: dict[str, str], *, themed: bool = False) -> str:
-    return " ".join(f"--{name}: {_themed(name, value) if themed else value};" for name, value in colours.items())
+def _declarations(colours: dict[str, str], *, themed: bool = False) -> str:
+    return " ".join(
+        f"--{name}: {_theme_variable(name, value) if themed else value};" for name, value in colours.items()
+    )
 
 
-def _themed(name: str, value: str) -> str:
+def _theme_variable(name: str, value: str) -> str:
     for variable in reversed(_OF_THEME.get(name, ())):
         value = f"var({variable}, {value})"
     return value

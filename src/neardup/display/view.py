@@ -208,7 +208,7 @@ def name_of(id: object) -> str:
     >>> name_of("a\\n")
     'a\\\\n'
     """
-    return wording.shortened(wording.printable(id)[: 4 * NAME], NAME)
+    return wording.shorten(wording.printable(id)[: 4 * NAME], NAME)
 
 
 def excerpt(text: str, width: int = WORDS) -> str:
@@ -220,4 +220,4 @@ def excerpt(text: str, width: int = WORDS) -> str:
     # not more than the line could show: the text may be long
     flat = " ".join(text[: 8 * width].split())
     shown = "".join(part for part, _ in wording.escaped_parts(flat))
-    return wording.shortened(shown if len(text) <= 8 * width else shown + "…", width).replace(" …", "…")
+    return wording.shorten(shown if len(text) <= 8 * width else shown + "…", width).replace(" …", "…")

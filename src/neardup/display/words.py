@@ -206,7 +206,7 @@ class Extent(NamedTuple):
         return "complete" if recall == 1 else f"recall {similarity(recall, 4)} or more"
 
 
-def aligned(lines: Sequence[Line], width: int | None = None) -> Iterator[str]:
+def aligned_lines(lines: Sequence[Line], width: int | None = None) -> Iterator[str]:
     """Yield labelled lines as text, the labels in a column of their own; long lines are folded to ``width``."""
     column = max((len(label) for label, _ in lines), default=0) + 2
     for label, text in lines:
@@ -236,7 +236,7 @@ def _column(char: str) -> int:
     return 2 if east_asian_width(char) in "WF" else 1
 
 
-def shortened(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """Return the text, cut to ``width`` columns if it is longer.
 
     >>> shortened("the night is dark", 12), shortened("dark", 12)
@@ -257,7 +257,7 @@ def without_common(*names: str) -> tuple[str, tuple[str, ...]]:
     >>> without_common("contracts/24/old_v1.txt", "contracts/24/old_v2.txt")
     ('contracts/24/', ('old_v1.txt', 'old_v2.txt'))
     """
-    shared = _shared(names)
+    shared = _common_prefix(names)
     shared = shared[: max(map(shared.rfind, "/\\")) + 1]
     return shared, tuple(name[len(shared) :] for name in names)
 
@@ -272,7 +272,7 @@ def distinct(names: Sequence[str], width: int) -> tuple[str, ...]:
     """
     if max(map(columns, names)) <= width:
         return tuple(names)
-    shared = _shared(names)
+    shared = _common_prefix(names)
     for words, begin in ((True, _WORD_END.sub("", shared)), (False, shared)):
         cut = tuple(middle_cut(f"…{name[len(begin) :]}" if begin else name, width, words) for name in names)
         if len(set(cut)) == len(set(names)):
@@ -286,12 +286,12 @@ def beginning(names: Sequence[str]) -> str:
     >>> beginning(["agreement_24_v1.txt", "agreement_24_v2.txt"]), beginning(["claim.txt", "claim_signed.pdf"])
     ('agreement_24', 'claim')
     """
-    shared = _shared(names)
+    shared = _common_prefix(names)
     within_word = any(name[len(shared) :][:1].isalnum() for name in names)
     return (_WORD_END.sub("", shared) if within_word else shared).strip(" _-.,#")
 
 
-def _shared(names: Sequence[str]) -> str:
+def _common_prefix(names: Sequence[str]) -> str:
     """Return the characters with which all names begin."""
     low, high = min(names), max(names)
     length = next((at for at, (one, other) in enumerate(zip(low, high, strict=False)) if one != other), len(low))
@@ -308,7 +308,7 @@ def middle_cut(text: str, width: int, words: bool = True) -> str:
     """
     if columns(text) <= width:
         return text
-    begin, end = shortened(text, max(width // 3, 1))[:-1], tail(text, width - width // 3)[1:]
+    begin, end = shorten(text, max(width // 3, 1))[:-1], tail(text, width - width // 3)[1:]
     if not words:
         return f"{begin}…{end}"
     before = _WORD_END.sub("", begin) if text[len(begin)].isalnum() else begin
@@ -324,10 +324,10 @@ def tail(text: str, width: int) -> str:
     >>> tail("reports/2001/march.txt", 12)
     '…1/march.txt'
     """
-    return text if columns(text) <= width else "…" + shortened(text[::-1], width)[-2::-1]
+    return text if columns(text) <= width else "…" + shorten(text[::-1], width)[-2::-1]
 
 
-def painted(line: Iterable[Fragment], codes: Mapping[str, str]) -> Iterator[str]:
+def colour_line(line: Iterable[Fragment], codes: Mapping[str, str]) -> Iterator[str]:
     r"""Yield a line as strings with styles as colours (``codes``: SGR parameters by style; empty: no colour).
 
     >>> "".join(painted([("gone", "removed"), (" stays", "")], {"removed": "31"}))

@@ -117,7 +117,7 @@ def in_samples(rows: Int64s, carried: Carried) -> Bools:
     return np.isin(rows, np.array(found, np.int64))
 
 
-def lacking(own: Sequence[Attachment], kept: Sequence[Attachment]) -> list[Attachment]:
+def missing_attachments(own: Sequence[Attachment], kept: Sequence[Attachment]) -> list[Attachment]:
     """Return the attachments of ``own`` whose content is not among ``kept``, under any name."""
     there = {one.sha256 for one in kept}
     return [one for one in own if one.sha256 not in there]
@@ -128,7 +128,11 @@ def lacking_places(rows: Int64s, heads: Int64s, carried: Carried) -> Int64s:
     if not carried:
         return np.empty(0, np.int64)
     having = np.flatnonzero(np.isin(rows, np.fromiter(carried, np.int64, len(carried)))).tolist()
-    found = [k for k in having if lacking(own_of(carried[int(rows[k])]), own_of(carried.get(int(heads[k]), ())))]
+    found = [
+        k
+        for k in having
+        if missing_attachments(own_of(carried[int(rows[k])]), own_of(carried.get(int(heads[k]), ())))
+    ]
     return np.union1d(np.array(found, np.int64), np.flatnonzero(in_samples(rows, carried) & (rows != heads)))
 
 
@@ -190,7 +194,7 @@ def _sample_in_words(found: Sequence[Attachment]) -> str:
     return f"shares its name with {_names([one for one in found if one.sha256 == BESIDE])}"
 
 
-def differing(own: Sequence[Attachment], other: Sequence[Attachment]) -> tuple[str, ...]:
+def differing_kinds(own: Sequence[Attachment], other: Sequence[Attachment]) -> tuple[str, ...]:
     """Return the kinds of parts beside their text in which two documents differ, attachments included."""
     attachments = ("attachments",) * (own_of(own) != own_of(other))
     return (*attachments, *not_compared(own, other))
@@ -200,8 +204,8 @@ def differing_in(table: pa.Table, a: int, b: int) -> tuple[str, ...]:
     """Return the same of two rows of a stored table; nothing if it lacks the column."""
     if ATTACHMENTS not in table.column_names or min(a, b) < 0:
         return ()
-    parts = stored(table.select([ATTACHMENTS]).take(pa.array([a, b])))
-    return differing(parts.get(0, ()), parts.get(1, ()))
+    parts = stored_attachments(table.select([ATTACHMENTS]).take(pa.array([a, b])))
+    return differing_kinds(parts.get(0, ()), parts.get(1, ()))
 
 
 def kinds_not_compared(a: Int64s, b: Int64s, carried: Carried) -> pa.Array:
@@ -220,7 +224,7 @@ def same_or_not(a: Int64s, b: Int64s, carried: Carried) -> pa.Array:
     return pa.array(said, pa.bool_())
 
 
-def stored(table: pa.Table) -> dict[int, tuple[Attachment, ...]]:
+def stored_attachments(table: pa.Table) -> dict[int, tuple[Attachment, ...]]:
     """Return the attachments of the rows of a stored table; empty if the column is missing.
 
     Raises InputError for attachments that lack a name, a size or a hash.
@@ -242,7 +246,7 @@ def stored(table: pa.Table) -> dict[int, tuple[Attachment, ...]]:
 def _difference(own: Sequence[Attachment], other: Sequence[Attachment], label: str) -> str:
     if own == other:
         return f"with the same {in_words(own)}"
-    missing, more = lacking(own, other), lacking(other, own)
+    missing, more = missing_attachments(own, other), missing_attachments(other, own)
     if missing:
         return f"has {in_words(missing).replace(':', f' that {label} lacks:', 1)}"
     if more and own:

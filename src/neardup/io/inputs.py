@@ -11,7 +11,7 @@ from neardup.io.readers import (
 from neardup.io.readers.base import (
     Capture, Chunk, Column, Documents, FailedChunk, Findings, Format, GivesBack, LineProblems, NativeLines,
     NativeRows, NativeTable, Problem, Problems, ReadRows, Removal, ReplacesRows, Sink, as_opened,
-    formats_of, have_columns, memory_of, named, remind,
+    formats_of, have_columns, memory_of, names_in_words, remind,
 )
 from neardup.io.readers.columns import (
     Chosen, ColumnOptions, ID_NAMES, NAMED_BY_ROW, Reference, TEXT_NAMES, as_text, digests, fault_of_ids,
@@ -19,7 +19,7 @@ from neardup.io.readers.columns import (
     type_of_column, types_of,
 )
 from neardup.io.readers.discovery import SUFFIXES_OF_FILES, find_files, matching, names_among, split_pattern
-from neardup.io.readers.fields import EACH, FieldPath, joined, parts_of, paths_of, texts_in
+from neardup.io.readers.fields import EACH, FieldPath, joined_name, parts_of, paths_of, texts_in
 from neardup.io.readers.folders import Discovered, format_of, partition_of, walk
 from neardup.io.readers.rows import as_bytes, read_file_row, row_of
 from neardup.io.readers.text_files import PLACE, words_in

@@ -93,11 +93,14 @@ def escape(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     some = error.object[error.start : error.end]
-    found = (f"\\x{ord(char) - 0xDC00:02x}" if "\udc80" <= char <= "\udcff" else _escaped(char) for char in some)
+    found = (
+        f"\\x{ord(char) - 0xDC00:02x}" if "\udc80" <= char <= "\udcff" else _escape_character(char)
+        for char in some
+    )
     return "".join(found), error.end
 
 
-def _escaped(char: str) -> str:
+def _escape_character(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 

@@ -4,7 +4,7 @@
 # ruff: noqa: F401, I001
 # fmt: off
 
-from neardup.io.readers.arrow import as_binary, chosen, column_type, fitted
+from neardup.io.readers.arrow import as_binary, chosen, column_type, fitted_table
 from neardup.io.readers.manifest import (
     ChangedError, Manifest, RUN_FILE, damaged_error, decoded_table, read_manifest, read_regular, table_in,
     read_whole,

@@ -115,7 +115,7 @@ class Client:
         """
         if isinstance(metadata, str):
             raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
-        how = {"on_duplicate": on_duplicate, **_arriving(arrival)}
+        how = {"on_duplicate": on_duplicate, **_arrival_fields(arrival)}
         intake = intake_of(documents, text, id, metadata)
         if intake.nameless:
             raise InputError(
@@ -153,7 +153,7 @@ class Client:
         **arrival: Unpack[Arrival],
     ) -> Added:
         """Add a document, or replace the one of this id; doing it again changes nothing."""
-        body = {"text": text, "metadata": {} if metadata is None else metadata, **_arriving(arrival)}
+        body = {"text": text, "metadata": {} if metadata is None else metadata, **_arrival_fields(arrival)}
         added = Added()
         self._sender.send(answers.AddedAnswer, "PUT", "/v1/documents", body, id=usable_id(id)).count_into(added)
         return added
@@ -331,14 +331,14 @@ class Client:
         self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
     ) -> PairDecision:
         """Decide about two documents as ``Collection.decide`` does."""
-        decision = self._judged(a, b, verdict, by, note).decision
+        decision = self._send_verdict(a, b, verdict, by, note).decision
         if decision is None:
             raise self._sender.unlike_error("no decision")
         return decision
 
     def undecide(self, a: str | int, b: str | int, *, by: str = "") -> bool:
         """Withdraw the decision about two documents; return False if none existed."""
-        return self._judged(a, b, "undecided", by, "").withdrawn
+        return self._send_verdict(a, b, "undecided", by, "").withdrawn
 
     def decisions(self, after: int = 0, limit: int = 1000) -> tuple[PairDecision, ...]:
         """Return the decisions in force, by number; ``after``: the number of the last one seen."""
@@ -398,7 +398,7 @@ class Client:
         """Close the connections. Closing twice is allowed."""
         self._sender.close()
 
-    def _judged(self, a: str | int, b: str | int, verdict: str, by: str, note: str) -> answers.DecidedAnswer:
+    def _send_verdict(self, a: str | int, b: str | int, verdict: str, by: str, note: str) -> answers.DecidedAnswer:
         if verdict != "undecided":
             require_verdict(verdict)
         body = {"a": usable_id(a), "b": usable_id(b), "verdict": verdict, "by": by, "note": note}
@@ -548,7 +548,7 @@ class AsyncClient:
         return f"AsyncClient({self.url!r})"
 
 
-def _arriving(arrival: Mapping[str, Any]) -> dict[str, Any]:
+def _arrival_fields(arrival: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a request for ``near``, ``on_near`` and ``role``. Raises TypeError for another name."""
     unknown = arrival.keys() - Arrival.__annotations__.keys()
     if unknown:

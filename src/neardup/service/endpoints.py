@@ -166,7 +166,7 @@ def _add_documents(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/documents", about)
     async def add_documents(request: Request) -> Response:
         """Add documents, all or none."""
-        new = await executor.received(request, requests.NewDocuments)
+        new = await executor.receive(request, requests.NewDocuments)
         rows = [(each.id, each.text, each.metadata) for each in new.documents]
         added = await executor.add(rows, new, new.on_duplicate)
         return answer(added, 201 if added.added or added.replaced else 200)
@@ -179,7 +179,7 @@ def _add_documents(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/remove", Described(answers.RemovedAnswer, (404,), body=requests.RemoveRequest))
     async def remove_documents(request: Request) -> Response:
         """Remove documents, all or none."""
-        removed = await executor.received(request, requests.RemoveRequest)
+        removed = await executor.receive(request, requests.RemoveRequest)
         return answer(await executor.remove(removed.ids, removed.missing))
 
     @routes.add("GET", "/v1/base-texts", Described(answers.BaseTextsAnswer))
@@ -207,7 +207,7 @@ def _add_document(routes: Routes, executor: Executor) -> None:
     @routes.add("PATCH", _BY_PATH, about)
     async def update_metadata(id: Id, request: Request) -> Response:
         """Change the metadata of a document, and nothing else."""
-        changes = (await executor.received(request, requests.MetadataRequest)).metadata
+        changes = (await executor.receive(request, requests.MetadataRequest)).metadata
         with bad_request_as(422):  # metadata beyond the limits counts as an invalid body
             metadata = await executor.write(lambda: executor.collection.update_metadata(id, changes))
         return answer(answers.MetadataAnswer(id, metadata))
@@ -218,7 +218,7 @@ def _add_document(routes: Routes, executor: Executor) -> None:
     @routes.add("PUT", _BY_PATH, about)
     async def put_document(id: Id, request: Request) -> Response:
         """Add a document, or replace the one with this id."""
-        content = await executor.received(request, requests.NewContent)
+        content = await executor.receive(request, requests.NewContent)
         return answer(await executor.add([(id, content.text, content.metadata)], content, "replace"))
 
     about = Described(answers.RemovedAnswer, (404,))
@@ -264,7 +264,7 @@ def _add_search(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/search", Described(answers.SearchAnswer, body=requests.SearchRequest))
     async def search_documents_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
-        asked = await executor.received(request, requests.SearchRequest)
+        asked = await executor.receive(request, requests.SearchRequest)
         return await _search(executor, asked.query, asked)
 
 
@@ -283,7 +283,7 @@ def _add_explanations(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/explain", Described(answers.ExplainAnswer, body=requests.QueryRequest))
     async def explain_query_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
-        asked = await executor.received(request, requests.QueryRequest)
+        asked = await executor.receive(request, requests.QueryRequest)
         return await _explain(executor, asked.query)
 
     @routes.add("GET", "/v1/why-not", Described(WhyNot))
@@ -294,7 +294,7 @@ def _add_explanations(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/why-not", Described(WhyNot, body=requests.WhyNotRequest))
     async def why_not_found_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
-        asked = await executor.received(request, requests.WhyNotRequest)
+        asked = await executor.receive(request, requests.WhyNotRequest)
         return await _why_not(executor, asked.query, asked.id, asked.include_self)
 
 
@@ -302,7 +302,7 @@ def _add_comparisons(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/near", Described(answers.NearAnswer, body=requests.NearRequest))
     async def near(request: Request) -> Response:
         """Find the stored documents that contain or resemble a text by at least `overlap`."""
-        asked = await executor.received(request, requests.NearRequest)
+        asked = await executor.receive(request, requests.NearRequest)
         try:
             query = near_query(asked.text, asked.overlap, asked.probability, asked.measure, asked.where)
         except SettingError as error:
@@ -314,10 +314,10 @@ def _add_comparisons(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/compare", Described(answers.ServiceComparison, (404,), body=requests.CompareRequest))
     async def compare(request: Request) -> Response:
         """Compare two stored documents by all measures."""
-        pair = await executor.received(request, requests.CompareRequest)
+        pair = await executor.receive(request, requests.CompareRequest)
 
         def work(documents: list[Told], base: list[str], seconds: float) -> Response:
-            return answer(_compared(pair, executor, (documents, base), seconds))
+            return answer(_compare(pair, executor, (documents, base), seconds))
 
         return await executor.texts((pair.a, pair.b), work)
 
@@ -336,7 +336,7 @@ def _add_shard(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/shard/look-up", Described(answers.LookUpAnswer, body=requests.LookUpRequest))
     async def look_up(request: Request) -> Response:
         """Return texts of documents, and fields of metadata that exist: for a service in front of shards."""
-        body = await executor.received(request, requests.LookUpRequest)
+        body = await executor.receive(request, requests.LookUpRequest)
         shard = OpenShard(executor.own)
         seconds = executor.limits.seconds
         return await executor.read(lambda: answer(shard.look_up(body.ids, body.fields, seconds)))
@@ -344,7 +344,7 @@ def _add_shard(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/shard/search", Described(answers.ShardAnswer, body=requests.ShardRequest))
     async def search_shard(request: Request) -> Response:
         """Find documents that fit a query about documents of other shards: for a service in front of shards."""
-        body = await executor.received(request, requests.ShardRequest)
+        body = await executor.receive(request, requests.ShardRequest)
         limit = _limit(executor, body.limit)
         shard = OpenShard(executor.own, executor.limits.most_candidates)
 
@@ -420,7 +420,7 @@ async def _why_not(executor: Executor, query: str, id: str, include_self: bool) 
     return await executor.view(lambda view, _: answer(why_not(view, query, id, include_self=include_self)))
 
 
-def _compared(
+def _compare(
     pair: requests.CompareRequest, executor: Executor, read: tuple[list[Told], list[str]], seconds: float
 ) -> answers.ServiceComparison:
     documents, base = read
@@ -446,7 +446,7 @@ def _add_groups(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/groups/pending", Described(GroupedPending, body=requests.PendingRequest))
     async def group_those_pending(request: Request) -> Response:
         """Compare documents that are in no group, and put those that repeat others into groups."""
-        pending = await executor.received(request, requests.PendingRequest)
+        pending = await executor.receive(request, requests.PendingRequest)
         near = Near(pending.near, RECALL if pending.recall is None else pending.recall)
 
         def compare(deadline: Deadline) -> GroupedPending:
@@ -457,7 +457,7 @@ def _add_groups(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/groups/regroup", Described(answers.RegroupedAnswer, body=requests.RegroupRequest))
     async def regroup_groups(request: Request) -> Response:
         """Bring groups to another threshold: repeat it until none is left, then compare those in no group."""
-        wanted = await executor.received(request, requests.RegroupRequest)
+        wanted = await executor.receive(request, requests.RegroupRequest)
         near = Near(wanted.near, RECALL if wanted.recall is None else wanted.recall)
 
         def change(deadline: Deadline) -> answers.RegroupedAnswer:
@@ -496,11 +496,11 @@ def _add_decisions(routes: Routes, executor: Executor) -> None:
     )
     async def decide(request: Request) -> Response:
         """Decide whether two documents belong together; takes effect at once."""
-        judged = await executor.received(request, requests.DecisionRequest)
+        judged = await executor.receive(request, requests.DecisionRequest)
         if judged.a == judged.b:
             raise RefusedError(422, "Both ids name the same document", "Two documents")
-        by = requests.signed(request.scope, judged.by)
-        return answer(await executor.write(lambda: _decided(executor, judged, by)))
+        by = requests.signature(request.scope, judged.by)
+        return answer(await executor.write(lambda: _decide(executor, judged, by)))
 
 
 def _add_tags(routes: Routes, executor: Executor) -> None:
@@ -514,13 +514,13 @@ def _add_tags(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/tags", Described(answers.ActionAnswer, (404, 409), body=requests.TagRequest))
     async def tag(request: Request) -> Response:
         """Add a tag to documents, or take it away, as one action that can be undone."""
-        wanted = await executor.received(request, requests.TagRequest)
+        wanted = await executor.receive(request, requests.TagRequest)
         query = wanted.query
         # before the transaction, so that no change waits for a search
         queried = None if query is None else await executor.view(lambda view, _: found_by(view, query))
         chosen = TaggedDocuments(tuple(dict.fromkeys(wanted.ids)), wanted.group, queried)
         how = {name: getattr(wanted, name) for name in ("on", "seen", "what")}
-        how["by"] = requests.signed(request.scope, wanted.by)
+        how["by"] = requests.signature(request.scope, wanted.by)
         return answer(
             await executor.write(lambda: answers.ActionAnswer(tag_chosen(executor.own, chosen, wanted.tag, **how)))
         )
@@ -528,7 +528,7 @@ def _add_tags(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/tags/look-up", Described(answers.TagsAnswer, (404,), body=requests.TagsRequest))
     async def tags_of(request: Request) -> Response:
         """The tags of some documents."""
-        named = await executor.received(request, requests.TagsRequest)
+        named = await executor.receive(request, requests.TagsRequest)
         return await executor.read(lambda: answer(answers.TagsAnswer(executor.own.tags(named.ids), None)))
 
 
@@ -541,8 +541,8 @@ def _add_actions(routes: Routes, executor: Executor) -> None:
     @routes.add("POST", "/v1/actions/undo", Described(answers.ActionAnswer, (409,), body=requests.UndoRequest))
     async def undo(request: Request) -> Response:
         """Undo an action; undoing an undo restores its decisions and tags."""
-        wanted = await executor.received(request, requests.UndoRequest)
-        by = requests.signed(request.scope, wanted.by)
+        wanted = await executor.receive(request, requests.UndoRequest)
+        by = requests.signature(request.scope, wanted.by)
         return answer(await executor.write(lambda: answers.ActionAnswer(executor.own.undo(by, wanted.action))))
 
     @routes.add("GET", "/v1/changes", Described(answers.ChangesAnswer))
@@ -551,7 +551,7 @@ def _add_actions(routes: Routes, executor: Executor) -> None:
         return await executor.read(lambda: answer(answers.ChangesAnswer(executor.own.changes(after, limit))))
 
 
-def _decided(executor: Executor, judged: requests.DecisionRequest, by: str) -> answers.DecidedAnswer:
+def _decide(executor: Executor, judged: requests.DecisionRequest, by: str) -> answers.DecidedAnswer:
     collection = executor.own
     if not (judged.a in collection and judged.b in collection):
         raise unknown_error()

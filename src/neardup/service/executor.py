@@ -21,7 +21,7 @@ from neardup.collection.shards import ShardError
 from neardup.io.place import Place, file_at
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
-from neardup.service.requests import Arriving, OnDuplicate, parsed
+from neardup.service.requests import Arriving, OnDuplicate, parse_body
 from neardup.service.web.limits import CODES, Limits, RefusedError, internal_error, stopping_error, timeout_error
 from neardup.service.web.monitoring import Metrics
 from neardup.service.web.server import Job, Turn, Workers
@@ -157,10 +157,10 @@ class Executor:
                 refusal.code = CODES[refusal.status]
             raise refusal from error
 
-    async def received(self, request: Request, kind: type[T]) -> T:
+    async def receive(self, request: Request, kind: type[T]) -> T:
         """Return the body of a request; a thread reads a large one. Raises RefusedError for an invalid body."""
         body = await request.body()
-        return parsed(body, kind) if len(body) <= _SMALL else await self.read(lambda: parsed(body, kind))
+        return parse_body(body, kind) if len(body) <= _SMALL else await self.read(lambda: parse_body(body, kind))
 
     async def add(
         self,
@@ -420,11 +420,11 @@ class Writer:
                     break
         # the request of a lost client is not begun
         writes = [write for write in batch if write and write.future.set_running_or_notify_cancel()]
-        for outcome in self._committed(writes) if writes else ():
+        for outcome in self._commit(writes) if writes else ():
             outcome.tell()
         return None not in batch
 
-    def _committed(self, writes: list[Job]) -> "list[_Outcome]":
+    def _commit(self, writes: list[Job]) -> "list[_Outcome]":
         outcomes: list[_Outcome] = []
         begun = False
         try:
@@ -434,7 +434,7 @@ class Writer:
                     outcomes = [_done(write) for write in writes]
         except Exception as error:
             if begun and len(writes) > 1:
-                return [outcome for write in writes for outcome in self._committed([write])]
+                return [outcome for write in writes for outcome in self._commit([write])]
             # the error of a single request is the cause; the failed commit only follows from it
             known = [outcome.error for outcome in outcomes] if len(outcomes) == len(writes) == 1 else []
             return [_Outcome(write, error=next(filter(None, known), error)) for write in writes]

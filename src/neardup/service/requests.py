@@ -290,7 +290,7 @@ class CompareRequest(ServiceRequest):
     b: Id
 
 
-def signed(scope: Mapping[str, Any], by: str) -> str:
+def signature(scope: Mapping[str, Any], by: str) -> str:
     """Return the name in the history: that of the token, or ``by`` if the token has none.
 
     Raises RefusedError if the request names somebody else than its token.
@@ -301,7 +301,7 @@ def signed(scope: Mapping[str, Any], by: str) -> str:
     return name or by
 
 
-def parsed(body: bytes, kind: type[T]) -> T:
+def parse_body(body: bytes, kind: type[T]) -> T:
     """Return the record of a body. Raises RefusedError for anything else than its JSON."""
     _read.documents = _read.parts = 0
     try:

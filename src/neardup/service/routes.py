@@ -173,11 +173,11 @@ class Routes(list[Endpoint]):
     ) -> Callable[[Callable[..., Awaitable[Response]]], Callable[..., Awaitable[Response]]]:
         """Return a decorator that adds a function at an address; OpenAPI leaves it out without ``about``."""
 
-        def added(call: Callable[..., Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
+        def add_endpoint(call: Callable[..., Awaitable[Response]]) -> Callable[..., Awaitable[Response]]:
             self.append(Endpoint(path, method, call, about))
             return call
 
-        return added
+        return add_endpoint
 
     def openapi(self, info: Mapping[str, str]) -> dict[str, Any]:
         """Return the description of all endpoints."""

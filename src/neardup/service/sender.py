@@ -108,7 +108,7 @@ class Sender:
             request["headers"] = {"Content-Type": "application/json"}
         left = self._retries if (method != "POST" if again is None else again) else 0
         while True:
-            found = self._answered(method, path, request)
+            found = self._answer(method, path, request)
             wait = _wait(found) if left and found.status in _AGAIN else None
             if wait is None:
                 break
@@ -124,7 +124,7 @@ class Sender:
         """Close the connections."""
         self._http.close()
 
-    def _answered(
+    def _answer(
         self, method: str, path: str, request: Mapping[str, Any], deadline: Deadline | None = None
     ) -> Answered:
         deadline = deadline or Deadline(self._timeout, lambda: late_error(self.url, self._timeout))
@@ -133,7 +133,7 @@ class Sender:
                 self._time.limited(deadline) as extensions,
                 self._http.stream(method, path, **request, extensions=extensions) as response,
             ):
-                return answered(response, self._largest, deadline, self.url)
+                return read_answer(response, self._largest, deadline, self.url)
         except self._late as error:
             raise late_error(self.url, self._timeout) from error
         except self._broken as error:
@@ -285,7 +285,7 @@ class WholeTime:
         return within
 
 
-def answered(response: httpx.Response, largest: int, deadline: Deadline, url: str) -> Answered:
+def read_answer(response: httpx.Response, largest: int, deadline: Deadline, url: str) -> Answered:
     """Read an answer. Raises NetworkError for more than ``largest`` bytes, and the error of the deadline."""
     if response.headers.get("content-encoding", "identity") != "identity":  # a few bytes may unpack to any size
         raise errors.NetworkError(

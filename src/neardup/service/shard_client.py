@@ -41,7 +41,7 @@ class ShardSender(Sender):
             self._silent_until = monotonic() + PAUSE  # this request finds out, and the others do not wait for it
         again = kwargs.get("again")
         try:
-            answer = self._repeated(
+            answer = self._send_twice(
                 lambda: super(ShardSender, self).send(kind, method, path, *args, **kwargs),
                 method != "POST" if again is None else again,
             )
@@ -57,7 +57,7 @@ class ShardSender(Sender):
         self._silence = None
         return answer
 
-    def _repeated(self, send: Callable[[], T], again: bool) -> T:
+    def _send_twice(self, send: Callable[[], T], again: bool) -> T:
         """Send a second time where a connection was broken, perhaps by a service that was started again."""
         try:
             return send()
@@ -73,7 +73,7 @@ class ShardSender(Sender):
         """Whether the process answers although the request took too long."""
         try:
             deadline = Deadline(_PROBE_SECONDS, lambda: late_error(self.url, _PROBE_SECONDS))
-            answer = self._answered("GET", "/health", {"timeout": _PROBE_SECONDS}, deadline)
+            answer = self._answer("GET", "/health", {"timeout": _PROBE_SECONDS}, deadline)
         except (NetworkError, LimitError):
             return False
         return answer.status == 200
@@ -100,7 +100,7 @@ class ShardClient(Client):
 
     def answer(self, question: ShardQuestion) -> ShardPage:
         """Return a page."""
-        query = _typed(question.query)
+        query = _typed_text(question.query)
         body = {
             "query": query,
             "limit": question.limit,
@@ -171,6 +171,6 @@ class RemoteShard:
         self._client.close()
 
 
-def _typed(query: Query) -> str:
+def _typed_text(query: Query) -> str:
     """Return the text of a query as somebody typed it, so that positions in it agree; else its canonical form."""
     return query.text if query.text and parse(query.text) == query else canonical(query)

@@ -205,18 +205,18 @@ class Supervisor:
         """Return, after a signal, whether every worker ended in time. Raises OutputError if one cannot start."""
         handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
-            while not self._stopping or (self._running() and not self._end.passed):
+            while not self._stopping or (self._running_processes() and not self._end.passed):
                 for worker in self._workers:
                     if worker.process is None and not self._stopping and monotonic() >= worker.due:
                         self._start(worker)
                 self._watch()
-            return not self._running()
+            return not self._running_processes()
         finally:
             self._kill()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
 
-    def _running(self) -> list[subprocess.Popen[bytes]]:
+    def _running_processes(self) -> list[subprocess.Popen[bytes]]:
         return [worker.process for worker in self._workers if worker.process is not None]
 
     def _start(self, worker: _Worker) -> None:
@@ -259,7 +259,7 @@ class Supervisor:
             elif os.read(output, 64):
                 worker.accepts, worker.silence = True, 0.0
             else:
-                self._ended(worker)
+                self._note_end(worker)
         if not self._announced and all(worker.accepts for worker in self._workers):
             self._announced = True
             self._tell()
@@ -272,7 +272,7 @@ class Supervisor:
             worker.silence = 0.0
             worker.process.kill()
 
-    def _ended(self, worker: _Worker) -> None:
+    def _note_end(self, worker: _Worker) -> None:
         process, worker.process = worker.process, None
         assert process is not None
         status = process.wait()
@@ -298,11 +298,11 @@ class Supervisor:
             remove_folder(self._part.folder)
             os._exit(128 + number)  # everything acknowledged is on the disk
         self._stopping, self._end = True, Deadline(self._patience)
-        for process in self._running():
+        for process in self._running_processes():
             process.terminate()
 
     def _kill(self) -> None:
-        for process in self._running():
+        for process in self._running_processes():
             process.kill()
             process.wait()
             _close(process)
@@ -337,15 +337,15 @@ def _serve(part: WorkerSettings) -> bool:
     if file_identity(part.path) != part.identity:
         raise OutputError("Another file has the name of the collection")
     listening = EvenListener(part.listening, shared_numbers(part.folder / _COUNTS), part.number)
-    return serve(collection, part.tokens, part.limits, listening, _accepting)
+    return serve(collection, part.tokens, part.limits, listening, _report_running)
 
 
-def _accepting(_: str) -> None:
+def _report_running(_: str) -> None:
     """Tell the supervisor, now and every second, that the event loop runs."""
     os.set_blocking(1, False)
     with suppress(OSError):  # the supervisor does not read, or is gone
         os.write(1, b".")
-    asyncio.get_running_loop().call_later(_BEAT, _accepting, "")
+    asyncio.get_running_loop().call_later(_BEAT, _report_running, "")
 
 
 def _stop_with_supervisor(alone: threading.Event) -> None:

@@ -248,6 +248,6 @@ def values(counting: CountedAs) -> Iterator[tuple[Measure, Value]]:
     yield from sorted(of_all, key=lambda pair: pair[1].matching == INFORMATION)
 
 
-def listed(names: Iterable[str]) -> str:
+def definitions_of(names: Iterable[str]) -> str:
     """Return the definitions of the named measures in one sentence."""
     return "; ".join(MEASURES[name].help for name in names)

@@ -223,7 +223,7 @@ class SearchSettings:
     measure: str = rules.setting(
         "resemblance",
         rules.one_of(*MEASURES, aliases=aliases()),
-        f"Similarity measure that the threshold applies to: {measures.listed(MEASURES)}.",
+        f"Similarity measure that the threshold applies to: {measures.definitions_of(MEASURES)}.",
         panel=rules.COMPARED,
     )
     matching: str = rules.setting(

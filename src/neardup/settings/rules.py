@@ -183,7 +183,7 @@ def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
     )
 
 
-def listed(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: Any) -> tuple[Any, ...]:
     """Return a value that may be one or several as several.
 
     >>> listed("longest"), listed(["max:date", "first"])
@@ -196,14 +196,14 @@ def several(rule: Rule, least: int = 0) -> Rule:
     """Return the rule for at least ``least`` different values, each of which meets ``rule``."""
 
     def holds(value: Any) -> bool:
-        given = listed(value)
+        given = as_tuple(value)
         return least <= len(given) == len(set(map(repr, given))) and all(map(rule.holds, given))
 
     def hint(value: Any) -> str:
-        given = list(map(repr, listed(value)))
+        given = list(map(repr, as_tuple(value)))
         if len(set(given)) < len(given):
             return "Give each one once."
-        return next((hint_of_one for one in listed(value) if (hint_of_one := rule.hint(one))), "")
+        return next((hint_of_one for one in as_tuple(value) if (hint_of_one := rule.hint(one))), "")
 
     return Rule(rule.allowed, holds, hint)
 
@@ -217,7 +217,7 @@ def keep_policy(value: str) -> bool:
 
 def keep_policies(value: Any) -> bool:
     """Whether each policy in ``value`` can decide: none stands alone, and first and last leave no ties."""
-    policies = listed(value)
+    policies = as_tuple(value)
     return (KEEP_NONE not in policies or len(policies) == 1) and not set(policies[:-1]) & {"first", "last"}
 
 
@@ -276,7 +276,7 @@ def of_keep(value: object, orders: Iterable[str]) -> str:
     >>> of_keep("max", ["first", "last"])
     'Name the column: max:COLUMN.'
     """
-    policies = listed(value)
+    policies = as_tuple(value)
     if KEEP_NONE in policies and len(policies) > 1:
         return "Give none alone: no document of a group is kept, so nothing is left to choose."
     early = [policy for policy in policies[:-1] if policy in ("first", "last")]
@@ -328,7 +328,7 @@ def masks_rule() -> Rule:
         f"most {MOST_CHARACTERS:,} characters, that do not match the empty text"
     )
     each = several(Rule(allowed, lambda value: not _fault(value), _fault))
-    return Rule(allowed, lambda value: len(listed(value)) <= MOST_MASKS and each.holds(value), each.hint)
+    return Rule(allowed, lambda value: len(as_tuple(value)) <= MOST_MASKS and each.holds(value), each.hint)
 
 
 def tokenizer_rule() -> Rule:
@@ -438,14 +438,14 @@ class Field:
     def right_type(self, value: Any) -> bool:
         """Whether ``value`` is of the type of the setting, or a list of such values if it may be several."""
         accepted = (int, float) if self.type is float else (self.type,)
-        given = listed(value) if self.many else (self.rule.value(value),)
+        given = as_tuple(value) if self.many else (self.rule.value(value),)
         return all(isinstance(one, accepted) and (self.type is bool or type(one) is not bool) for one in given)
 
     def canonical(self, value: Any) -> Any:
         """Return an allowed value as the records hold it: several as a tuple, one ``keep`` policy as itself."""
         if not self.many:
             return self.type(self.rule.value(value))
-        values = tuple(map(self.type, listed(value)))
+        values = tuple(map(self.type, as_tuple(value)))
         return values[0] if len(values) == 1 and isinstance(self.default, self.type) else values
 
 

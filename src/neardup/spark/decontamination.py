@@ -33,7 +33,7 @@ from neardup.corpus.decontamination import (
     read_items,
     rules_of,
     scan,
-    weighed,
+    weigh_candidates,
 )
 from neardup.deduplication.runs import Meter
 from neardup.errors import InputError, OutputError, SettingError
@@ -184,7 +184,7 @@ def _run(training: _Training, search: ItemSearch, action: Action, marker: str) -
     if action == "tag" and CONTAMINATED_BY in map(str.lower, training.columns):
         raise OutputError(f'The input has a column "{CONTAMINATED_BY}" already', "", "Rename that column")
     scanned, keys = _scan_of(training, search)
-    contamination = weighed(scanned, open_documents([""]), Chosen("text", "id", ()), Meter(Silent()))
+    contamination = weigh_candidates(scanned, open_documents([""]), Chosen("text", "id", ()), Meter(Silent()))
     hits = [
         (keys[source, row], [*items], contamination.test_sets_of(source, row))
         for source, of_source in contamination.hits.items()

@@ -98,10 +98,10 @@ def canonical(text: str) -> str:
     >>> canonical(" cafe\u0301\r\n - 5")
     'café - 5'
     """
-    return _collapsed(text.removeprefix(MARK))
+    return _collapse_spaces(text.removeprefix(MARK))
 
 
-def _collapsed(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return _SPACES.sub(" ", nfc(text)).strip(" ")
 
 
@@ -132,7 +132,7 @@ def differences(
         (i, j), (k, m) = _without_ends(a, i, j, ends), _without_ends(b, k, m, ends)
         kind = kind_of_gaps(gap_of(a, i, j), gap_of(b, k, m))
         if kind is not None:
-            yield CharacterDifference(kind, token, token, *differing(a, (i, j), b, (k, m)))
+            yield CharacterDifference(kind, token, token, *differing_spans(a, (i, j), b, (k, m)))
 
 
 def _without_ends(text: str, begin: int, end: int, ends: tuple[bool, bool]) -> tuple[int, int]:
@@ -189,7 +189,7 @@ def _same_segments(a: str, b: str, edges: tuple[Int64s, Int64s]) -> Bools:
     return same
 
 
-def differing(
+def differing_spans(
     a: str, own: tuple[int, int], b: str, other: tuple[int, int]
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the characters of two gaps that differ, without what they have in common at their ends."""
@@ -219,7 +219,7 @@ def kind_of_tokens(a: str, b: str) -> int | None:
     >>> [KINDS[kind_of_tokens(*forms)] for forms in (("The", "the"), ("m\\u00b2", "m2"), ("\\ufb01t", "fit"))]
     ['case', 'sign or operator', 'form of letters']
     """
-    if _collapsed(a) == _collapsed(b) or not (
+    if _collapse_spaces(a) == _collapse_spaces(b) or not (
         a and b
     ):  # the second token of a character, such as the 2 of ½, goes with the first
         return None
@@ -264,7 +264,7 @@ def kind_of_gaps(a: BetweenTokens, b: BetweenTokens) -> int | None:
         return PUNCTUATION
     if digits and any(gap and gap == bare for gap, bare in zip((one, other), solid, strict=True)):
         return SIGN
-    (i, j), (k, m) = differing(a.text, (0, len(a.text)), b.text, (0, len(b.text)))
+    (i, j), (k, m) = differing_spans(a.text, (0, len(a.text)), b.text, (0, len(b.text)))
     kinds = [_kind(a, place) for place in range(i, j)] + [_kind(b, place) for place in range(k, m)]
     return max(kinds, default=SPACE)
 

@@ -81,12 +81,12 @@ class Cleaner:
         """
         data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
         spans = places_of(self.masks, data, np.array([0, len(data)], np.int64))
-        places = merged(np.concatenate([np.empty((0, 2), np.int64), *spans]))
+        places = merged_places(np.concatenate([np.empty((0, 2), np.int64), *spans]))
         before = np.concatenate(([0], np.cumsum((data & 0xC0) != 0x80)))  # characters that begin before a byte
         characters: Int64s = before[places]
         return characters, tuple(map(len, spans))
 
-    def dropped(self, hashes: UInt64s, codepoints: UInt32s, places: Int64s) -> tuple[Bools, Bools]:
+    def dropped_tokens(self, hashes: UInt64s, codepoints: UInt32s, places: Int64s) -> tuple[Bools, Bools]:
         """Return bool[tokens] twice: which tokens are dropped as numbers, and which others as stop words.
 
         Token k has the normalised code points (uint32) at ``places[k]`` (int64[tokens, 2]); the ``hashes`` are by
@@ -96,7 +96,7 @@ class Cleaner:
         return digits, np.isin(hashes, self.stop_words) & ~digits
 
 
-def covered(size: int, places: Int64s) -> Bools:
+def covered_mask(size: int, places: Int64s) -> Bools:
     """Return bool[size]: what is at one of the ``places`` [begin, end), int64[k, 2].
 
     >>> covered(4, np.array([[1, 3]])).tolist()
@@ -109,7 +109,7 @@ def covered(size: int, places: Int64s) -> Bools:
     return inside
 
 
-def merged(places: Int64s) -> Int64s:
+def merged_places(places: Int64s) -> Int64s:
     """Return the places [begin, end), int64[k, 2], as ascending runs with room between them.
 
     >>> merged(np.array([[4, 6], [0, 2], [1, 3], [6, 7]])).tolist()
@@ -117,7 +117,7 @@ def merged(places: Int64s) -> Int64s:
     """
     if not len(places):
         return places
-    inside = covered(int(places[:, 1].max()), places)
+    inside = covered_mask(int(places[:, 1].max()), places)
     return np.flatnonzero(np.diff(np.concatenate(([False], inside, [False])))).reshape(-1, 2)
 
 

@@ -67,7 +67,7 @@ def salt() -> np.uint64:
     return np.uint64(process_key().occurrences[0])
 
 
-def _published() -> Key:
+def _published_key() -> Key:
     factors = [_GOLD, *(_mix((_GOLD * (position + 1)) & _WORD) | 1 for position in range(MOST_POSITIONS))]
     nothing = np.empty(0, np.uint64)
     return _key(nothing, np.array(factors, np.uint64), np.zeros(2, np.uint64), np.zeros(4, np.uint64))
@@ -88,11 +88,11 @@ def _key(tokens: UInt64s, shingles: UInt64s, stream: UInt64s, occurrences: UInt6
     return Key(tokens, shingles, stream, occurrences)
 
 
-PUBLIC = _published()
+PUBLIC = _published_key()
 """The key of everything published: signatures, samples of ``families``, known-answer vectors."""
 
 
-def sealed(keys: UInt64s, key: Key) -> UInt64s:
+def stream_seals(keys: UInt64s, key: Key) -> UInt64s:
     """Return the seals uint64[n, 2] of stream keys uint64[n, 2] that were made under ``key``.
 
     >>> from neardup.text.keys import key_of
@@ -106,7 +106,7 @@ def sealed(keys: UInt64s, key: Key) -> UInt64s:
 
 def sealed_hashes(hashes: UInt64s, key: Key) -> UInt64s:
     """Return the first words of the seals of hashes, uint64[n], that were made under ``key``."""
-    return sealed(np.column_stack((hashes, hashes)), key)[:, 0].copy()
+    return stream_seals(np.column_stack((hashes, hashes)), key)[:, 0].copy()
 
 
 def siphash(words: UInt64s, key: UInt64s) -> UInt64s:
@@ -133,14 +133,14 @@ def _rounds(state: list[UInt64s], count: int) -> None:
     for _ in range(count):
         a += b
         c += d
-        b[:], d[:] = _left(b, 13) ^ a, _left(d, 16) ^ c
-        a[:] = _left(a, 32)
+        b[:], d[:] = _rotate_left(b, 13) ^ a, _rotate_left(d, 16) ^ c
+        a[:] = _rotate_left(a, 32)
         c += b
         a += d
-        b[:], d[:] = _left(b, 17) ^ c, _left(d, 21) ^ a
-        c[:] = _left(c, 32)
+        b[:], d[:] = _rotate_left(b, 17) ^ c, _rotate_left(d, 21) ^ a
+        c[:] = _rotate_left(c, 32)
 
 
-def _left(words: UInt64s, bits: int) -> UInt64s:
+def _rotate_left(words: UInt64s, bits: int) -> UInt64s:
     turned: UInt64s = (words << np.uint64(bits)) | (words >> np.uint64(64 - bits))
     return turned

@@ -25,7 +25,7 @@ from neardup.kernels.text import (
 )
 from neardup.kernels.text import token_places as kernel_token_places
 from neardup.tables import Int64s, UInt32s, UInt64s
-from neardup.text.cleaning import Cleaner, covered, merged
+from neardup.text.cleaning import Cleaner, covered_mask, merged_places
 from neardup.text.keys import PUBLIC, process_key
 from neardup.text.tokenizers import tokens_as_words
 from neardup.unicode import codepoints_of, text_of, unicode_tables
@@ -158,17 +158,17 @@ def read(text: str, *, cleaner: Cleaner | None = None, key: Key | None = None) -
         raise InputError(f"A text of type {type(text).__name__} cannot be read", "A str")
     counted, key = codepoints_of(text), key or process_key()
     if cleaner is None:
-        return Reading(text, *_normalised(counted), key)
+        return Reading(text, *_normalise(counted), key)
     masked, counts = cleaner.masked_characters(text)
-    counted = _blanked(counted, masked)
-    normal = _tokenized(counted, cleaner.tokenizer) if cleaner.tokenizer else _normalised(counted)
+    counted = _blank(counted, masked)
+    normal = _tokenize(counted, cleaner.tokenizer) if cleaner.tokenizer else _normalise(counted)
     reading = Reading(text, *normal, process_key(), masked, (*counts, 0, 0))
     if not cleaner.drops:
         return replace(reading, key=key)
-    numbers, named = cleaner.dropped(reading.token_hashes, reading.codepoints, reading.token_places)
+    numbers, named = cleaner.dropped_tokens(reading.token_hashes, reading.codepoints, reading.token_places)
     dropped, spans = numbers | named, reading.words.spans
-    codepoints = _blanked(reading.codepoints, reading.token_places[dropped])
-    left_out = merged(np.concatenate((masked, spans[dropped])))
+    codepoints = _blank(reading.codepoints, reading.token_places[dropped])
+    left_out = merged_places(np.concatenate((masked, spans[dropped])))
     return Reading(
         text,
         codepoints,
@@ -180,24 +180,24 @@ def read(text: str, *, cleaner: Cleaner | None = None, key: Key | None = None) -
     )
 
 
-def _normalised(codepoints: UInt32s) -> tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]:
+def _normalise(codepoints: UInt32s) -> tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]:
     normalised: tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]
     normalised = normalise_with_origin(codepoints, unicode_tables())
     return normalised
 
 
-def _tokenized(codepoints: UInt32s, name: str) -> tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]:
+def _tokenize(codepoints: UInt32s, name: str) -> tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]:
     """Normalise the tokens of a tokenizer in place of the text; each comes from its place in the text."""
     words = tokens_as_words(text_of(codepoints), name)
-    normalised, begins, ends = _normalised(codepoints_of(words.text))
+    normalised, begins, ends = _normalise(codepoints_of(words.text))
     if not len(normalised):
         return normalised, begins, ends
     return normalised, words.begins[begins].astype(np.int32), words.ends[ends - 1].astype(np.int32)
 
 
-def _blanked(codepoints: UInt32s, places: Places) -> UInt32s:
+def _blank(codepoints: UInt32s, places: Places) -> UInt32s:
     """Return the code points with a space in place of each one at the places [begin, end), int64[k, 2]."""
-    blanked: UInt32s = np.where(covered(len(codepoints), places), np.uint32(SPACE), codepoints)
+    blanked: UInt32s = np.where(covered_mask(len(codepoints), places), np.uint32(SPACE), codepoints)
     return blanked
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from neardup.cli.log import Log, count, current, logged
+from neardup.cli.log import Log, count, current, current_log
 from neardup.cli.options.general import LogOptions
 from neardup.errors import SettingError
 from support.messages import has_parts
@@ -122,7 +122,7 @@ def test_figures_for_prometheus_replace_those_of_an_earlier_run(tmp_path: Path) 
     for status in (0, 2):
         log, _, clock = made("text", metrics=file)
         work(log, clock)
-        with logged(log):
+        with current_log(log):
             assert current() is log
             count({"read": 7, "share": 0.5, "null": True, "kept": 5})
         log.end(status)

@@ -10,12 +10,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 from neardup.cli.commands import COMMANDS, OF_LONG_WORK
-from neardup.cli.option import REQUIRED, SettingOptions, filled, options_of, typed_path
+from neardup.cli.option import REQUIRED, SettingOptions, fill_record, options_of, typed_path
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.errors import SettingError
 from neardup.io.place import place_of
 from neardup.settings import COLLECTION_FIELDS, FIELDS, Settings
-from neardup.settings.rules import listed
+from neardup.settings.rules import as_tuple
 
 
 def fits(value: Any, declared: Any) -> bool:
@@ -51,7 +51,7 @@ def test_types_and_defaults_of_record_and_table_agree(command: str) -> None:
         value = getattr(made, option.name)
         own = (command, option.name) == ("passages", "keep")  # one policy, for places and not for documents
         if option.name in FIELDS and FIELDS[option.name].many and not own:  # a list on the command line
-            assert listed(value) == listed(option.default), option.name
+            assert as_tuple(value) == as_tuple(option.default), option.name
             assert option.type == list[str]
             continue
         assert value == ([] if option.default == () else option.default), option.name
@@ -80,7 +80,7 @@ def test_the_options_of_settings_have_their_types(command: str) -> None:
 def test_a_record_is_frozen_and_filled_from_what_typer_read() -> None:
     values: dict[str, Any] = {option.name: option.default for option in options_of(GroupOptions)}
     values |= {"inputs": ["a"], "against": ("b",), "out": Path("c"), "threshold": 0.7}
-    made = filled(GroupOptions, values, frozenset({"threshold"}))
+    made = fill_record(GroupOptions, values, frozenset({"threshold"}))
     assert (made.inputs, made.against, made.out) == (["a"], ["b"], Path("c"))
     assert made.settings.threshold == 0.7
     assert made.explicit == {"threshold"}
@@ -89,10 +89,10 @@ def test_a_record_is_frozen_and_filled_from_what_typer_read() -> None:
 
 
 def test_settings_are_checked_when_the_command_asks() -> None:
-    assert DedupOptions(inputs=[]).settings.checked() == Settings()
+    assert DedupOptions(inputs=[]).settings.to_settings() == Settings()
     wrong = dataclasses.replace(SettingOptions(), threshold=2.0, length=0)
     with pytest.raises(SettingError):
-        wrong.checked()
+        wrong.to_settings()
 
 
 @pytest.mark.parametrize("command", COMMANDS)

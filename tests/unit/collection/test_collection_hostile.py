@@ -18,7 +18,7 @@ from neardup.collection.pages import Page
 from neardup.collection.query import canonical, parse
 from neardup.collection.query.grammar import MOST_CHARACTERS, MOST_FINGERPRINTS
 from neardup.collection.query.plan import MOST_WORDS
-from neardup.collection.query.syntax import quoted
+from neardup.collection.query.syntax import quoted_text
 from neardup.errors import InputError, QueryError
 from support.full_run import FULL
 from support.hostile_ids import HOSTILE
@@ -207,11 +207,15 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
 def test_a_hostile_id_is_an_id(named: Collection, id: str) -> None:
     own = f"own{HOSTILE.index(id)}"
     assert named.get(id).text.endswith(own)
-    for query in (f"FINGERPRINT:{quoted(id)}_90", f"FINGERPRINT:{quoted(id)}_90_99", f"SIMILAR:{quoted(id)}_80"):
+    for query in (
+        f"FINGERPRINT:{quoted_text(id)}_90",
+        f"FINGERPRINT:{quoted_text(id)}_90_99",
+        f"SIMILAR:{quoted_text(id)}_80",
+    ):
         found = [hit.id for hit in named.search(query, limit=100).hits]
         assert sorted(found) == sorted(set(HOSTILE) - {id})
     assert [hit.id for hit in named.search(own).hits] == [id]
-    assert named.why_not(f"FINGERPRINT:{quoted(id)}_90", id).reason == "itself"
+    assert named.why_not(f"FINGERPRINT:{quoted_text(id)}_90", id).reason == "itself"
     pages = [named.search(own, limit=1), named.search("word3", limit=1)]
     assert pages[0].next is None
     assert named.search("word3", limit=1, after=pages[1].next).hits
@@ -241,7 +245,7 @@ def test_any_id_comes_back(tmp_path_factory: pytest.TempPathFactory, id: str) ->
             assert any("\ud800" <= char <= "\udfff" for char in id)
             return
         assert list(made) == [id]
-        [hit] = made.search(f"FINGERPRINT:{quoted(id)}_100", include_self=True).hits
+        [hit] = made.search(f"FINGERPRINT:{quoted_text(id)}_100", include_self=True).hits
         assert hit.id == id
         made.remove(id)
         assert (len(made), made.check()) == (0, [])

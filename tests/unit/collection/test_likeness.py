@@ -13,7 +13,7 @@ from neardup.collection import Collection
 from neardup.collection.fields import differing_parts, parts_in, with_parts
 from neardup.collection.shards import Collections
 from neardup.collection.store.file import LOG_KEY
-from neardup.collection.store.header import resealed
+from neardup.collection.store.header import sealed_header
 from neardup.errors import InputError
 from neardup.io.formats import content
 from neardup.review.desk.desk import Desk
@@ -104,7 +104,7 @@ def test_in_a_collection_of_an_earlier_version_parts_are_not_known(folder: Path,
         header = dict(file.execute("SELECT key, value FROM header"))
         header.pop(LOG_KEY)
         assert header.pop("parts") == "named"
-        sealed = resealed(header)
+        sealed = sealed_header(header)
         file.execute("DELETE FROM header WHERE key = 'parts'")
         file.execute("UPDATE header SET value = ? WHERE key = 'seal'", (sealed["seal"],))
         file.commit()
@@ -128,14 +128,14 @@ def test_pages_fold_only_documents_of_the_same_characters_and_parts(folder: Path
 
 
 def test_attachments_and_unread_parts_are_kept_as_digests() -> None:
-    files = content.attached([("plan.pdf", 4, "88d4"), ("b.txt", 1, "ca97")])
+    files = content.sorted_attachments([("plan.pdf", 4, "88d4"), ("b.txt", 1, "ca97")])
     parts = (*files, *content.unread([("comments", b"not binding")]))
     kept = with_parts({"year": 2020}, parts)
     assert [(one.name, one.kind) for one in parts_in(kept)] == [
         ("attachments", content.ATTACHED),
         ("comments", content.UNREAD),
     ]
-    other = with_parts({}, (*content.attached([("plan.pdf", 4, "88d4")]), *parts[2:]))
+    other = with_parts({}, (*content.sorted_attachments([("plan.pdf", 4, "88d4")]), *parts[2:]))
     assert differing_parts(kept, other, known=True) == ("attachments",)
     assert differing_parts(kept, kept, known=False) == ()
     assert differing_parts(kept, {}, known=False) is None

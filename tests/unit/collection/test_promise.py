@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.collection.query.plan import EXPECTED, TWOFOLD, fewest_lookups, passing, promised
+from neardup.collection.query.plan import EXPECTED, TWOFOLD, chosen_draw, fewest_lookups, tail_probabilities
 
 
 def no_hit(n: int, c: int, m: int) -> Fraction:
@@ -51,14 +51,14 @@ def test_passing_counted_over_all_orders(n: int, c: int, drawn: int) -> None:
     placings = list(combinations(range(n), c))
     for hits in range(drawn + 1):
         good = sum(sum(place < drawn for place in places) >= hits for places in placings)
-        assert passing(n, c, drawn)[hits] == pytest.approx(good / len(placings), abs=1e-12)
+        assert tail_probabilities(n, c, drawn)[hits] == pytest.approx(good / len(placings), abs=1e-12)
 
 
 @given(SIZES, st.integers(0, 120), PROBABILITIES)
 def test_the_promise_is_kept_with_the_most_hits(sizes: tuple[int, int], available: int, asked: Fraction) -> None:
     n, c = sizes
     available = min(available, n)
-    found = promised(n, c, available, float(asked))
+    found = chosen_draw(n, c, available, float(asked))
     if found is None:
         assert 1 - no_hit(n, c, available) < asked + Fraction(1, 10**9)
         return
@@ -72,7 +72,7 @@ def test_the_promise_is_kept_with_the_most_hits(sizes: tuple[int, int], availabl
 
 @pytest.mark.parametrize(("n", "c", "asked"), [(600, 180, 0.8), (400, 80, 0.95), (90, 45, 0.8)])
 def test_in_random_orders_it_is_found_as_often_as_promised(n: int, c: int, asked: float) -> None:
-    found = promised(n, c, n // 5, asked)
+    found = chosen_draw(n, c, n // 5, asked)
     assert found is not None
     generator = np.random.default_rng(5)
     shared = np.arange(n) < c

@@ -15,7 +15,7 @@ from neardup.collection import Collection
 from neardup.collection.fields import facts, holds
 from neardup.collection.query import parse
 from neardup.collection.query.grammar import MOST_CLAUSES, MOST_FINGERPRINTS
-from neardup.collection.query.metadata import OPERATORS, meanings, merged
+from neardup.collection.query.metadata import OPERATORS, meanings, merged_parts
 from neardup.collection.query.syntax import And, FieldClause, Node, Not, Or
 from neardup.collection.store.lookups import StoreLookups
 from neardup.errors import QueryError
@@ -85,7 +85,7 @@ def test_what_is_left_says_the_same() -> None:
         word = draw.choice(["AND", "OR"])
         node = parse(f" {word} ".join(asked)).root
         assert isinstance(node, And | Or)
-        left = merged(node.parts, all_needed=word == "AND")
+        left = merged_parts(node.parts, all_needed=word == "AND")
         assert 1 <= len(left) <= len(node.parts)
         fewer += len(left) < len(node.parts)
         again = left[0] if len(left) == 1 else type(node)(left)
@@ -110,7 +110,7 @@ def test_what_is_left_says_the_same() -> None:
 def test_what_is_left(query: str, left: list[str]) -> None:
     root = parse(query).root
     assert isinstance(root, And | Or)
-    assert list(merged(root.parts, all_needed=isinstance(root, And))) == [parse(one).root for one in left]
+    assert list(merged_parts(root.parts, all_needed=isinstance(root, And))) == [parse(one).root for one in left]
 
 
 NUMBERS = range(0, 500, 1 if FULL else 5)

@@ -9,7 +9,7 @@ import pytest
 from neardup.collection.query import parse
 from neardup.collection.query.explanation import as_dict, describe
 from neardup.collection.query.metadata import meanings
-from neardup.collection.query.plan import FingerprintStep, QueryPlan, plan, promised
+from neardup.collection.query.plan import FingerprintStep, QueryPlan, chosen_draw, plan
 from neardup.collection.search import Evaluation
 from neardup.errors import InputError, QueryError
 from support.memory_collection import MemoryCollection
@@ -116,7 +116,7 @@ def test_look_ups_through_the_sample_are_the_smallest_shingles(
 ) -> None:
     found = step(documents, f'FINGERPRINT:"1234"{numbers}')
     sampled = int(np.searchsorted(found.target.hashes, np.uint64(documents.sampling.limit)))
-    kept = promised(found.target.n, found.least, sampled, recall)
+    kept = chosen_draw(found.target.n, found.least, sampled, recall)
     assert kept is not None
     assert (found.n_lookups, found.hits, found.recall) == (kept.drawn, kept.hits, kept.recall)
     assert found.way == ("one hit" if found.hits == 1 else "several hits")

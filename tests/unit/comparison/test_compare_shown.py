@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.comparison.show.page import ComparisonBody
 from neardup.comparison.show.terminal import COLOURS, Styled, _Inline, _rows, _TwoColumns
-from neardup.comparison.show.words import part_of, restyled
-from neardup.display import painted, visible
+from neardup.comparison.show.words import part_of, restyled_rows
+from neardup.display import colour_line, visible
 from neardup.display.view import shown
 from neardup.unicode import codepoints_of, of_each, text_of
 from support import reference_shown as twin
@@ -57,7 +57,7 @@ def test_lines_are_those_of_the_twin(parts: list[tuple[str, int]], width: int) -
     row = [(visible(text).replace("\t", "    "), styles[style]) for text, style in parts]
     styled, expected = Styled(row, width), twin.wrapped(row, width)
     assert list(styled.strings({})) == ["".join(text for text, _ in line) for line in expected]
-    assert list(styled.strings(COLOURS)) == ["".join(painted(line, COLOURS)) for line in expected]
+    assert list(styled.strings(COLOURS)) == ["".join(colour_line(line, COLOURS)) for line in expected]
     widths = [sum(twin.columns(text) for text, _ in line) for line in expected]
     assert [cut.columns for cut in styled.cuts] == widths
     assert [bool(cut) for cut in styled.cuts] == [bool(line) for line in expected]
@@ -69,7 +69,7 @@ def test_a_terminal_shows_what_the_twin_shows(
     texts: tuple[str, str], width: int, colour: bool, full: bool
 ) -> None:
     alignment, codes = nd.compare(*texts, length=3).alignment, COLOURS if colour else {}
-    body = (_TwoColumns if width >= 100 else _Inline)(alignment, width, codes, restyled(alignment))
+    body = (_TwoColumns if width >= 100 else _Inline)(alignment, width, codes, restyled_rows(alignment))
     found = list(_rows(body, alignment.table.kinds, full))
     assert found == list(twin.rows_as_text(alignment, width, codes, full))
 

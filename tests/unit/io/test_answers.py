@@ -9,10 +9,10 @@ import pytest
 
 import neardup as nd
 from neardup.io.storage import answers
-from neardup.io.storage.answers import AnswerError, asked, facts_in, heard, once, retry_after, status_of
+from neardup.io.storage.answers import AnswerError, facts_in, heard, once, retried_answer, retry_after, status_of
 from neardup.io.storage.pins import Pin
 from neardup.io.storage.spool import FetchedFile, FetchSpool
-from neardup.runtime import reported
+from neardup.runtime import reporting_lines
 from support.messages import has_parts
 from support.storage_servers import FileServer, serving, silent_stores
 
@@ -94,7 +94,7 @@ def test_a_pause_of_a_server_is_waited_for() -> None:
             raise AnswerError(503, after=0.0)
         return 7
 
-    assert asked("https://host/a", request, pauses=(0.0,)) == 7
+    assert retried_answer("https://host/a", request, pauses=(0.0,)) == 7
 
 
 def test_a_time_of_retry_after_counts_from_the_clock_of_the_server() -> None:
@@ -113,7 +113,7 @@ def test_redirects_that_lead_nowhere(server: FileServer) -> None:
 
 def test_a_silent_server_is_waited_for_up_to_a_limit_and_that_is_reported(server: FileServer) -> None:
     lines: list[str] = []
-    with serving(server), reported(lines.append):
+    with serving(server), reporting_lines(lines.append):
         server.silent = True
         error = failure(f"{server.url}/a.jsonl{SIGNED}")
         server.spoken.set()
@@ -130,7 +130,7 @@ def test_each_store_that_is_silent_is_waited_for_up_to_a_limit(
     """The clients of Google and Azure wait without end."""
     monkeypatch.setenv("NEARDUP_NETWORK_SECONDS", "0.1")
     lines: list[str] = []
-    with serving(server), reported(lines.append):
+    with serving(server), reporting_lines(lines.append):
         server.silent = True
         for variable, value in silent_stores(server.url).items():
             monkeypatch.setenv(variable, value)
@@ -171,8 +171,8 @@ def test_each_store_is_waited_for_with_a_line(url: str, limit: str, server: File
         lines.append(line)
         reported_once.set()
 
-    with reported(listener):
-        assert asked(url, lambda: reported_once.wait(60))
+    with reporting_lines(listener):
+        assert retried_answer(url, lambda: reported_once.wait(60))
     assert has_parts(lines[0], url, limit)
 
 

@@ -21,9 +21,9 @@ from neardup.io.attachments import (
     carried_by,
     column_of,
     in_words,
-    lacking,
+    missing_attachments,
     mix_in,
-    stored,
+    stored_attachments,
 )
 from neardup.io.formats import content, read
 from neardup.io.formats.content import Attachment, unread
@@ -179,11 +179,14 @@ def test_columns_hold_them_and_contents_are_compared_not_names() -> None:
     assert carried_by(column) == {1: (plan, photo), 2: (renamed,)}
     assert carried_by(column_of([()])) == {}
     table = pa.table({"attachments": column})
-    assert (stored(table), stored(table.drop_columns("attachments"))) == ({1: (plan, photo), 2: (renamed,)}, {})
+    assert (stored_attachments(table), stored_attachments(table.drop_columns("attachments"))) == (
+        {1: (plan, photo), 2: (renamed,)},
+        {},
+    )
     broken = pa.array([[{"name": None, "size": 1, "sha256": "x"}]], ATTACHMENTS_TYPE)
     with pytest.raises(InputError, match=r"attachments .*damaged"):
-        stored(pa.table({"attachments": broken}))
-    assert lacking([plan, photo], [renamed]) == [photo]
+        stored_attachments(pa.table({"attachments": broken}))
+    assert missing_attachments([plan, photo], [renamed]) == [photo]
     assert in_words([plan] * 5) == "5 attachments: a, a, a, …"
     assert in_words([Attachment("n" * 1000, 1, "x")]) == f"1 attachment: {'n' * 60}…"
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.containers.codecs import COMPRESSIONS, unpacked, unpacking
+from neardup.io.containers.codecs import COMPRESSIONS, unpacked_bytes, unpacked_stream
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.writers import OutputFolder, open_kept
 from neardup.io.writers.kept_formats import CompressedFile
@@ -210,7 +210,7 @@ def test_a_compressed_document_is_read_and_one_that_is_cut_off_is_a_problem(tmp_
 @every_codec
 def test_a_bomb_is_refused_at_the_limit(suffix: str) -> None:
     with pytest.raises(InputError, match="more than 1 MB"):
-        unpacked(PACKED[suffix](bytes(4 << 20)), COMPRESSIONS[suffix], 1 << 20)
+        unpacked_bytes(PACKED[suffix](bytes(4 << 20)), COMPRESSIONS[suffix], 1 << 20)
 
 
 @every_codec
@@ -227,19 +227,19 @@ def test_a_compressed_file_has_the_same_bytes_at_every_time(tmp_path: Path, suff
 def test_an_xz_file_that_asks_for_too_much_memory_is_damaged() -> None:
     # .lzma files name the size of their dictionary in plain bytes: 4 GB here
     greedy = b"\x5d\xff\xff\xff\xff" + b"\xff" * 8 + bytes(20)
-    with unpacking(pa.BufferReader(greedy), "xz") as stream, pytest.raises(OSError, match=r"[Mm]emory"):
+    with unpacked_stream(pa.BufferReader(greedy), "xz") as stream, pytest.raises(OSError, match=r"[Mm]emory"):
         stream.read(100)
 
 
 def test_xz_in_small_steps_with_padding_and_an_empty_file() -> None:
     data = lzma.compress(b"abc") + bytes(8) + lzma.compress(b"defg") + bytes(4)
-    with unpacking(pa.BufferReader(data), "xz") as stream:
+    with unpacked_stream(pa.BufferReader(data), "xz") as stream:
         parts = []
         while part := stream.read(2):
             parts.append(part)
     assert b"".join(parts) == b"abcdefg"
     assert max(map(len, parts)) == 2
-    assert unpacking(pa.BufferReader(b""), "bz2").read(5) == b""
+    assert unpacked_stream(pa.BufferReader(b""), "bz2").read(5) == b""
 
 
 def test_rows_of_a_folder_are_counted_once(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neardup.errors import SettingError
-from neardup.io.formats.charsets import SAMPLE_BYTES, charset_of, decoded
+from neardup.io.formats.charsets import SAMPLE_BYTES, charset_of, utf8_text
 from neardup.io.readers import csv, lines, open_documents, open_files, read_document
 from neardup.io.readers.base import Documents
 from neardup.settings import ReadingSettings, Settings
@@ -92,7 +92,7 @@ def test_an_encoding_that_is_none(name: str) -> None:
 def test_a_file_with_some_damage_stays_utf_8() -> None:
     data = (GERMAN * 3).encode() + b"\xff and the rest"
     assert charset_of(data).encoding == "utf-8"
-    assert decoded(data, charset_of(data)) == data
+    assert utf8_text(data, charset_of(data)) == data
 
 
 def test_bytes_that_are_no_text_have_no_encoding() -> None:
@@ -122,7 +122,7 @@ def test_old_encodings_of_many_languages() -> None:
                 continue
             tried += 1
             found = charset_of(data)
-            if decoded(data, found).decode() != data.decode(encoding):
+            if utf8_text(data, found).decode() != data.decode(encoding):
                 wrong.append((document["id"], encoding, found))
     assert tried > 20
     assert len(wrong) <= tried // 20, wrong

@@ -15,7 +15,7 @@ import neardup as nd
 from neardup.cli.app import app
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents
-from neardup.io.readers.fields import joined, paths_of
+from neardup.io.readers.fields import joined_name, paths_of
 
 BODY = "the harbour office asks for the keys of the blue shed by noon"
 ROWS: list[dict[str, Any]] = [
@@ -178,4 +178,4 @@ def test_real_names_come_first() -> None:
     assert paths_of("a.b", ["a", "a.b"]) is None
     assert [path.spelled for path in paths_of("a.b.c", ["a", "a.b"]) or ()] == ["a.b.c"]
     assert (paths_of("a.b.c", ["a", "a.b"]) or [None])[0].root == "a.b"  # type: ignore[union-attr]
-    assert joined(["c,d", 'e"f', "g"]) == '"c,d","e""f",g'
+    assert joined_name(["c,d", 'e"f', "g"]) == '"c,d","e""f",g'

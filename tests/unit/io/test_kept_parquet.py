@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.io.writers.kept_parquet import EncodedFile, Layout, ParquetSink, PartsWriter, encoded
+from neardup.io.writers.kept_parquet import EncodedFile, Layout, ParquetSink, PartsWriter, encode_table
 
 ROWS = 1000
 TABLE = pa.table(
@@ -33,12 +33,12 @@ OPTIONS: list[dict[str, Any]] = [
 def test_the_file_is_the_one_that_arrow_writes_in_one_thread(
     tmp_path: Path, options: dict[str, Any], sizes: list[int]
 ) -> None:
-    file = PartsWriter(tmp_path / "parts.parquet", encoded(TABLE.schema.empty_table(), **options))
+    file = PartsWriter(tmp_path / "parts.parquet", encode_table(TABLE.schema.empty_table(), **options))
     first = 0
     with pq.ParquetWriter(tmp_path / "arrow.parquet", TABLE.schema, **options) as whole:
         for size in sizes:
             group = TABLE.slice(first, size)
-            file.add(encoded(group, **options))
+            file.add(encode_table(group, **options))
             whole.write_table(group)
             first += size
     file.close()
@@ -49,8 +49,8 @@ def test_the_file_is_the_one_that_arrow_writes_in_one_thread(
 
 
 def test_indexes_and_filters_are_left_out_because_their_places_change(tmp_path: Path) -> None:
-    part = encoded(TABLE, write_page_index=True)
-    file = PartsWriter(tmp_path / "parts.parquet", encoded(TABLE.schema.empty_table()))
+    part = encode_table(TABLE, write_page_index=True)
+    file = PartsWriter(tmp_path / "parts.parquet", encode_table(TABLE.schema.empty_table()))
     file.add(part)
     file.add(part)
     file.close()

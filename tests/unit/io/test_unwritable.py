@@ -49,7 +49,7 @@ def written(writer: type[Output], path: Path) -> Any:
 @pytest.mark.parametrize("writer", [OutputFolder, OutputPage, OutputImage, ProblemList, OutputTable])
 def test_every_writer_says_why(writer: type[Output], tmp_path: Path) -> None:
     output = written(writer, tmp_path / "out")
-    with pytest.raises(OutputError) as raised, output.explained():
+    with pytest.raises(OutputError) as raised, output.translated_errors():
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert has_parts(str(raised.value), "out", "disk is full", "Free some space")
 

@@ -85,14 +85,14 @@ def without_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[t
     held = Held(monkeypatch)
     with closing(Desk.open(make_result(tmp_path, kinds=False))) as desk:
         desk._warming.join()
-        computed = desk._lines.differences.computed
+        computed = desk._lines.differences.compute
 
         def waiting(*pair: int) -> tuple[int, str]:
             if threading.current_thread().name == "kinds of difference":
                 held.wait()
             return computed(*pair)
 
-        monkeypatch.setattr(desk._lines.differences, "computed", waiting)
+        monkeypatch.setattr(desk._lines.differences, "compute", waiting)
         yield desk, held
         held.go_on.set()
 

@@ -8,7 +8,7 @@ from neardup.display.charts import Histogram
 from neardup.display.view import policy_for, self_contained
 from neardup.io.writers.output import OutputPage
 from neardup.review.parts import style, templates_of
-from neardup.review.report.content import SHOWN, bounded
+from neardup.review.report.content import SHOWN, bounded_comparison
 from neardup.review.source import GroupLine, PairLine
 from support.plain_pages import HOSTILE, require_plain
 
@@ -56,7 +56,7 @@ def test_a_missing_value_is_an_error() -> None:
         lambda: macro("pairs", [PAIR], "Pairs"),
         lambda: macro("figures", [(HOSTILE, HOSTILE)]),
         lambda: macro("notes", [HOSTILE]),
-        lambda: str(bounded(compare(HOSTILE + " a", HOSTILE + " b"), (HOSTILE, "B"), "p1-", SHOWN)),
+        lambda: str(bounded_comparison(compare(HOSTILE + " a", HOSTILE + " b"), (HOSTILE, "B"), "p1-", SHOWN)),
     ],
     ids=["groups", "pairs", "figures", "notes", "comparison"],
 )
@@ -99,19 +99,19 @@ def test_a_bounded_comparison_is_short_whatever_the_texts() -> None:
     lines = [f"line {number} of the long text with several words" for number in range(3000)]
     other = [line + " changed" if number % 3 == 0 else line for number, line in enumerate(lines)]
     found = compare("\n".join(lines), "\n".join(other))
-    page = str(bounded(found, ("A", "B"), "p1-", 5000))
+    page = str(bounded_comparison(found, ("A", "B"), "p1-", 5000))
     assert "not on this page" in page
-    assert len(page) < 0.2 * len(str(bounded(found, ("A", "B"), "p1-", 10**9)))
+    assert len(page) < 0.2 * len(str(bounded_comparison(found, ("A", "B"), "p1-", 10**9)))
     assert "Measures" not in page
 
 
 def test_a_bounded_comparison_shows_no_line_of_a_megabyte() -> None:
     found = compare("x" * 1_000_000, "y" * 1_000_000)
-    assert len(str(bounded(found, ("A", "B"), "p1-", 5000))) < 20_000
+    assert len(str(bounded_comparison(found, ("A", "B"), "p1-", 5000))) < 20_000
 
 
 @pytest.mark.parametrize("most", [0, 300, 2000, 5000])
 def test_a_bounded_comparison_has_no_link_that_leads_nowhere(most: int) -> None:
     blocks = [" ".join(f"word{block}x{number}" for number in range(12)) + ".\n" for block in range(40)]
     moved = blocks[20:] + [f"new sentence {number} here.\n" for number in range(5)] + blocks[:20]
-    require_plain(str(bounded(compare("".join(blocks), "".join(moved)), ("A", "B"), "p-", most)))
+    require_plain(str(bounded_comparison(compare("".join(blocks), "".join(moved)), ("A", "B"), "p-", most)))

@@ -237,10 +237,10 @@ def test_a_disk_that_cannot_be_read(service: Service, monkeypatch: pytest.Monkey
         error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
         raise error
 
-    from neardup.collection.store.failures import explained
+    from neardup.collection.store.failures import translated_errors
 
     def refused(store: Store, *_: object) -> Any:
-        with explained(store._path, 0):
+        with translated_errors(store._path, 0):
             broken()
 
     monkeypatch.setattr(Store, "_all", refused)

@@ -73,7 +73,7 @@ def test_wherever_the_time_ends_nothing_is_left(tmp_path: Path, near: Near, on_n
 def test_a_slow_look_up_ends_and_those_behind_it_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, looked = Finder.repeated, []
+    whole, looked = Finder.repeated_documents, []
 
     def slow(finder: Finder, place: int, old: int) -> Any:
         looked.append(place)
@@ -82,7 +82,7 @@ def test_a_slow_look_up_ends_and_those_behind_it_are_written(
 
     new = [{"id": id, "text": text} for id, text in texts(0, 200).items()]
     with serving(tmp_path / "mail.neardup") as service:
-        monkeypatch.setattr(Finder, "repeated", slow)
+        monkeypatch.setattr(Finder, "repeated_documents", slow)
 
         async def asked() -> list[Any]:
             service.executor.limits = Limits.of(seconds=0.5)

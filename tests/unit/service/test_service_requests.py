@@ -14,7 +14,7 @@ import pytest
 
 from neardup.collection.fields import id_fault
 from neardup.service import executor, requests
-from neardup.service.requests import BATCH, DecisionRequest, MetadataRequest, NewContent, NewDocuments, parsed
+from neardup.service.requests import BATCH, DecisionRequest, MetadataRequest, NewContent, NewDocuments, parse_body
 from neardup.service.web.limits import RefusedError
 from support.full_run import FULL
 from support.made_service import serving
@@ -88,10 +88,10 @@ def test_a_record_holds_what_was_sent() -> None:
         body = json.dumps(whole, ensure_ascii=draw.random() < 0.5, indent=draw.choice([None, 1])).encode()
         if not fits(whole):
             with pytest.raises(RefusedError) as refused:
-                parsed(body, NewDocuments)
+                parse_body(body, NewDocuments)
             assert refused.value.status == 422
             continue
-        new = parsed(body, NewDocuments)
+        new = parse_body(body, NewDocuments)
         read = [{"id": each.id, "text": each.text, "metadata": each.metadata} for each in new.documents]
         assert {"near": new.near, "documents": read, "on_duplicate": new.on_duplicate} == {"near": None, **whole}
         valid += 1
@@ -122,7 +122,7 @@ def test_a_record_holds_what_was_sent() -> None:
 )
 def test_a_body_that_is_none(body: bytes) -> None:
     with pytest.raises(RefusedError) as refused:
-        parsed(body, NewDocuments)
+        parse_body(body, NewDocuments)
     assert refused.value.status in (400, 422)
 
 
@@ -140,7 +140,7 @@ def test_a_body_that_is_none(body: bytes) -> None:
 def test_the_place_of_a_mistake_is_that_in_the_body(change: dict[str, Any], where: str, word: str) -> None:
     documents = [{"id": "a", "text": "x"}, {"id": "b", "text": "x", **change}]
     with pytest.raises(RefusedError) as refused:
-        parsed(json.dumps({"documents": documents}).encode(), NewDocuments)
+        parse_body(json.dumps({"documents": documents}).encode(), NewDocuments)
     [(place, fault)] = refused.value.fields
     assert place == where
     assert fault[0].isalpha()  # a sentence, and not the parts of an exception
@@ -149,7 +149,7 @@ def test_the_place_of_a_mistake_is_that_in_the_body(change: dict[str, Any], wher
 
 def test_a_value_of_a_choice_is_refused_with_the_choices() -> None:
     with pytest.raises(RefusedError) as refused:
-        parsed(b'{"a": "1", "b": "2", "verdict": "maybe"}', DecisionRequest)
+        parse_body(b'{"a": "1", "b": "2", "verdict": "maybe"}', DecisionRequest)
     assert all(word in refused.value.given for word in ("maybe", "duplicate", "unsure", "undecided"))
 
 
@@ -177,37 +177,37 @@ def test_a_hostile_body_costs_little_time_and_memory(name: str) -> None:
     begin = time.process_time()
     for kind in (NewDocuments, NewContent):
         with pytest.raises(RefusedError):
-            parsed(HOSTILE[name], kind)
+            parse_body(HOSTILE[name], kind)
     assert time.process_time() - begin < 5
     if "many" in name:  # each by itself is small, and tracing takes long
         return
     tracemalloc.start()
     with pytest.raises(RefusedError):
-        parsed(HOSTILE[name], NewDocuments)
+        parse_body(HOSTILE[name], NewDocuments)
     assert tracemalloc.get_traced_memory()[1] < 2 * len(HOSTILE[name]) + 30_000_000
     tracemalloc.stop()
 
 
 def test_commas_in_strings_are_no_values() -> None:
     metadata = {"a": '[{,"\\' * 20_000, "b": [",", "\\"] * 40}
-    assert parsed(json.dumps({"metadata": metadata}).encode(), MetadataRequest).metadata == metadata
+    assert parse_body(json.dumps({"metadata": metadata}).encode(), MetadataRequest).metadata == metadata
 
 
 def test_a_thread_counts_the_documents_of_each_body_anew() -> None:
     body = b'{"documents": [' + b",".join([DOCUMENT] * BATCH) + b"]}"
     for _ in range(2):
-        assert len(parsed(body, NewDocuments).documents) == BATCH
+        assert len(parse_body(body, NewDocuments).documents) == BATCH
 
 
 def test_a_large_body_is_read_by_a_thread_that_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names: list[bool] = []
-    whole = requests.parsed
+    whole = requests.parse_body
 
     def noted(body: bytes, kind: Any) -> Any:
         names.append(threading.current_thread() is threading.main_thread())
         return whole(body, kind)
 
-    monkeypatch.setattr(executor, "parsed", noted)
+    monkeypatch.setattr(executor, "parse_body", noted)
     with serving(tmp_path / "mail.neardup") as service:
         documents = [{"id": str(k), "text": "word " * 2000} for k in range(20)]
         assert service("POST", "/v1/documents", {"documents": documents}).json["added"] == 20

@@ -35,7 +35,8 @@ class _Point:
 def test_a_package_that_exits_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizers, "tokenizer_of", lambda name: _Point(False).load())
     monkeypatch.setattr(tokenizers, "tokenizer_version", lambda name: "theirs 1.0")
-    monkeypatch.setattr(sys.modules[read_registered.__module__], "registered", lambda: {".odt": _Point(False)})
+    formats = sys.modules[read_registered.__module__]
+    monkeypatch.setattr(formats, "registered_formats", lambda: {".odt": _Point(False)})
     imported = lambda: extensions.loaded_point("tokenizer theirs", _Point(True))  # type: ignore[arg-type]  # noqa: E731
     assert_refused(
         (nd.InputError, r"SystemExit: 3.* theirs 1\.0", imported),

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from neardup.text.keys import key_of, sealed, siphash
+from neardup.text.keys import key_of, siphash, stream_seals
 
 WORD = (1 << 64) - 1
 
@@ -66,6 +66,6 @@ def test_seals_are_those_of_the_twin() -> None:
 
 def test_keys_have_seals_of_their_own() -> None:
     keys = np.arange(2000, dtype=np.uint64).reshape(-1, 2)
-    one, other = (sealed(keys, key_of(bytes([number]) * 32)) for number in (1, 2))
+    one, other = (stream_seals(keys, key_of(bytes([number]) * 32)) for number in (1, 2))
     assert len(np.unique(one, axis=0)) == len(keys)
     assert not (one == other).any()

@@ -118,7 +118,7 @@ class Deciding:
             if not self._store.base_texts().keys().isdisjoint(pair):
                 raise InputError("Boilerplate is in no group", "Two documents that are not boilerplate")
             self._refuse_contradiction(pair, made.value)
-        self._grouping.decided(pair, was, made, about)
+        self._grouping.apply_decision(pair, was, made, about)
         self._grouping.finish()
         return made
 
@@ -144,24 +144,24 @@ class Deciding:
         if verdict == "not alike":
             chain = ties.chain(a, b)
             if chain:
-                raise self._contradiction_error(verdict, pair, self._named("duplicates", chain))
+                raise self._contradiction_error(verdict, pair, self._pairs_in_words("duplicates", chain))
         elif verdict in TOGETHER:
             apart = ties.between(ties.bundle(a), set(ties.bundle(b)))
             if apart:
                 others = [*ties.chain(a, apart[0]), *ties.chain(apart[1], b)]
-                known = self._named("duplicates", others) + self._named("not alike", [apart])
+                known = self._pairs_in_words("duplicates", others) + self._pairs_in_words("not alike", [apart])
                 raise self._contradiction_error(verdict, pair, known)
 
     def _contradiction_error(self, verdict: Verdict, pair: Pair, others: list[str]) -> InputError:
         listed = "; ".join(others[:5]) + (f"; and {len(others) - 5} more" if len(others) > 5 else "")
         stated = "not alike" if verdict == "not alike" else "duplicates"
         return InputError(
-            f"{self._named(stated, [pair])[0]} contradicts earlier decisions: {listed}",
+            f"{self._pairs_in_words(stated, [pair])[0]} contradicts earlier decisions: {listed}",
             "Documents that belong together cannot be not alike; nothing was stored",
             "Withdraw one of them first",
         )
 
-    def _named(self, stated: str, pairs: list[Pair]) -> list[str]:
+    def _pairs_in_words(self, stated: str, pairs: list[Pair]) -> list[str]:
         """The pairs in words."""
         return [f"{a[:80]!r} and {b[:80]!r} are {stated}" for a, b in map(self._ids, pairs)]
 

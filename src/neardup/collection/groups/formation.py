@@ -147,7 +147,7 @@ class About:
     undoes: int | None = None
     threshold: float | None = None
 
-    def counted(self, shared: int, size: int, of_size: int) -> "About":
+    def with_counts(self, shared: int, size: int, of_size: int) -> "About":
         """The same reason with counts."""
         return replace(self, shared=shared, size=size, of_size=of_size)
 
@@ -182,7 +182,7 @@ class Grouping:
         self._tables, self._log = store.groups, store.decisions
         self._lines: list[tuple[str, int, int, About]] = []
 
-    def removing(self, documents: Sequence[int]) -> None:
+    def prepare_removal(self, documents: Sequence[int]) -> None:
         """Prepare the groups for the removal of documents, and withdraw their decisions, notes and tags."""
         gone = set(documents)
         memberships = self._tables.memberships(documents)
@@ -196,7 +196,7 @@ class Grouping:
             cause = About("removed", row.a if row.a in gone else row.b)
             self._note_decision("withdrawn", (row.a, row.b), _of_decision(cause, row))
             self._log.decide(action, Decided(("pair", row.a, row.b), None, ""))
-        bound = _bound(decisions)
+        bound = _bound_documents(decisions)
         for group, members in _by_group(memberships).items():
             known = self._tables.rows([group])[group]
             cause = About("removed", known.representative if known.representative in gone else members[0])
@@ -205,7 +205,7 @@ class Grouping:
             else:
                 self._leave(known, members, cause)
 
-    def replaced(self, documents: Sequence[int]) -> None:
+    def update_replaced(self, documents: Sequence[int]) -> None:
         """Update the groups of documents that have new texts. Decisions about them stay."""
         memberships = self._tables.memberships(documents)
         decisions = self._log.pairs_of(documents)
@@ -214,7 +214,7 @@ class Grouping:
         for row in decisions:
             cause = About("replaced", row.a if row.a in new else row.b)
             self._note_decision("stays", (row.a, row.b), _of_decision(cause, row))
-        bound = _bound(decisions)
+        bound = _bound_documents(decisions)
         for group, members in _by_group(memberships).items():
             known = self._tables.rows([group])[group]
             if known.representative in new or not bound.isdisjoint(members):
@@ -248,7 +248,7 @@ class Grouping:
                 refused.add(known.group)
         return 0
 
-    def decided(self, pair: Pair, was: InForce | None, made: InForce | None, about: About) -> None:
+    def apply_decision(self, pair: Pair, was: InForce | None, made: InForce | None, about: About) -> None:
         """Apply the decision ``made`` in place of the one that ``was``; ``about`` names its action and person.
 
         It must not contradict any other decision.
@@ -271,8 +271,8 @@ class Grouping:
         one, other = (a, b) if b in groups else (b, a)
         if one not in groups:
             sizes = self._sets.sizes([one, other])
-            [shared] = self._sets.shared(one, [other]).tolist()
-            cause = About("withdrawn", verdict="not alike", by=by).counted(shared, sizes[one], sizes[other])
+            [shared] = self._sets.shared_counts(one, [other]).tolist()
+            cause = About("withdrawn", verdict="not alike", by=by).with_counts(shared, sizes[one], sizes[other])
             self.link(one, [other], threshold, replace(cause, of=other))
 
     def at_threshold(self, row: GroupRow, threshold: float, cause: About) -> list[int]:
@@ -283,7 +283,7 @@ class Grouping:
             return [row.number]
         members = self._tables.members(row.number)
         documents = [one.document for one in members]
-        if not _bound(self._log.pairs_of(documents)).isdisjoint(documents):
+        if not _bound_documents(self._log.pairs_of(documents)).isdisjoint(documents):
             return self.again([row.number], cause)
         sizes = self._sets.sizes(documents)
         leaving = [
@@ -336,7 +336,7 @@ class Grouping:
     def _pair(self, first: int, second: int, threshold: float, cause: About) -> int:
         """Create a group of two, represented by the first; return 0 if a new text has made them unlike."""
         sizes = self._sets.sizes([first, second])
-        [shared] = self._sets.shared(first, [second]).tolist()
+        [shared] = self._sets.shared_counts(first, [second]).tolist()
         if not reaches(shared, sizes[first], sizes[second], threshold):
             return 0
         group = self._tables.save(GroupRow(0, first, threshold))
@@ -350,7 +350,7 @@ class Grouping:
         """Add a document to a group, and return whether the group accepts it."""
         row = self._tables.rows([group])[group]
         sizes = self._sets.sizes([document, row.representative])
-        [shared] = self._sets.shared(row.representative, [document]).tolist()
+        [shared] = self._sets.shared_counts(row.representative, [document]).tolist()
         if not reaches(shared, sizes[document], sizes[row.representative], row.threshold):
             return False
         if any(known.group == group for known in self._tables.memberships(sorted(apart)).values()):
@@ -363,7 +363,7 @@ class Grouping:
         """Recount unbound members that have new texts; they stay if they still reach the representative."""
         sizes = self._sets.sizes([row.representative, *documents])
         size = sizes[row.representative]
-        counts = self._sets.shared(row.representative, documents).tolist()
+        counts = self._sets.shared_counts(row.representative, documents).tolist()
         staying = {
             document: shared
             for document, shared in zip(documents, counts, strict=True)
@@ -374,7 +374,7 @@ class Grouping:
             self._form_again([row.number], (), About("replaced", leaving[0]), changed=set(documents))
             return
         for document, shared in staying.items():
-            cause = About("replaced", document).counted(shared, sizes[document], size)
+            cause = About("replaced", document).with_counts(shared, sizes[document], size)
             self._tables.join([MemberRow(document, row.number, shared)])
             self._note("changed", row.number, document, cause)
         if leaving:
@@ -415,7 +415,7 @@ class Grouping:
         def threshold(leader: int) -> float:
             return rows[before[leader].group].threshold if leader in before else THRESHOLD
 
-        def counted(leader: int, others: Sequence[int]) -> dict[int, int]:
+        def shared_counts(leader: int, others: Sequence[int]) -> dict[int, int]:
             known = before.get(leader)
             counts = {leader: sizes[leader]}
             if known and rows[known.group].representative == leader and leader not in changed:
@@ -425,17 +425,17 @@ class Grouping:
                     if one in before and one not in changed and before[one].group == known.group
                 }
             unknown = [one for one in others if one not in counts]
-            return counts | dict(zip(unknown, self._sets.shared(leader, unknown).tolist(), strict=True))
+            return counts | dict(zip(unknown, self._sets.shared_counts(leader, unknown).tolist(), strict=True))
 
         def near(leader: int, other: int, shared: int) -> bool:
             return reaches(shared, sizes[leader], sizes[other], threshold(leader))
 
-        formed = form(order, Ties(self._log.pairs_of(order)), counted, near)
-        named = self._named([made for made in formed if not made.alone], rows, before, threshold)
+        formed = form(order, Ties(self._log.pairs_of(order)), shared_counts, near)
+        named = self._groups_by_id([made for made in formed if not made.alone], rows, before, threshold)
         self._apply(named, Before(rows, before, sizes), cause, gone, changed)
         return list(named)
 
-    def _named(
+    def _groups_by_id(
         self,
         formed: Sequence[Formed],
         rows: Mapping[int, GroupRow],
@@ -475,7 +475,7 @@ class Grouping:
                 self._note("leads", group, made.leader, cause)
             for one, shared in made.shared.items():
                 known = old.members.get(one)
-                counts = cause.counted(shared, old.sizes[one], size)
+                counts = cause.with_counts(shared, old.sizes[one], size)
                 if known is None or known.group != group:
                     if one != made.leader or group in old.groups:
                         self._note("joined", group, one, counts)
@@ -498,7 +498,7 @@ def _of_decision(cause: About, row: InForce) -> About:
     return replace(cause, verdict=row.value, by=row.by, note=row.note)
 
 
-def _bound(decisions: Iterable[InForce]) -> set[int]:
+def _bound_documents(decisions: Iterable[InForce]) -> set[int]:
     """The documents that decisions hold together with others."""
     return {document for row in decisions if row.value in TOGETHER for document in (row.a, row.b)}
 

@@ -104,7 +104,7 @@ class GroupsAndDecisions:
 
         Ids grow, so groups formed meanwhile come at the end.
         """
-        begin, limit = place(after or 0), limited(limit)
+        begin, limit = place(after or 0), checked_limit(limit)
         with self.store.reading():
             rows = self.store.groups.page(begin, limit + 1)
             groups = tuple(group_of_row(self.store, row) for row in rows[:limit])
@@ -133,7 +133,9 @@ class GroupsAndDecisions:
             if row is None:
                 return self.group(group).members
             begin = 0 if after is None else self._number(after)
-            return tuple(members_of(self.store, row, self.store.groups.members(group, begin, limited(limit))))
+            return tuple(
+                members_of(self.store, row, self.store.groups.members(group, begin, checked_limit(limit)))
+            )
 
     def decide(
         self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
@@ -239,7 +241,9 @@ class GroupsAndDecisions:
         ...     mails.tags()
         {'#2': ('urgent',)}
         """
-        chosen = TaggedDocuments(tuple(usable_ids(ids)), group, None if query is None else self._found(query))
+        chosen = TaggedDocuments(
+            tuple(usable_ids(ids)), group, None if query is None else self._found_numbers(query)
+        )
         return tag_chosen(self, chosen, tag, on=on, by=by, seen=seen, what=what)
 
     def tags(self, ids: Ids | None = None) -> dict[str, tuple[str, ...]]:
@@ -308,7 +312,7 @@ class GroupsAndDecisions:
                 count += len(pairs)
         return Imported(action, 0, 0, tuple(unknown), count)
 
-    def _found(self, query: str) -> Int64s:
+    def _found_numbers(self, query: str) -> Int64s:
         """Return the numbers of all documents that a query finds."""
         raise NotImplementedError
 
@@ -338,17 +342,17 @@ class GroupsAndDecisions:
     def actions(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return actions of decisions, the latest first; ``before``: the number of the last one seen."""
         with self.store.reading():
-            return self.store.decisions.history(None if before is None else place(before), limited(limit))
+            return self.store.decisions.history(None if before is None else place(before), checked_limit(limit))
 
     def decisions(self, after: int = 0, limit: int = 1000) -> tuple[records.PairDecision, ...]:
         """Return the decisions in force, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
-            return decisions_of(self.store, self.store.decisions.pairs_after(place(after), limited(limit)))
+            return decisions_of(self.store, self.store.decisions.pairs_after(place(after), checked_limit(limit)))
 
     def changes(self, after: int = 0, limit: int = 1000) -> tuple[records.Change, ...]:
         """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
-            return tuple(map(change_of, self.store.groups.changes(place(after), limited(limit))))
+            return tuple(map(change_of, self.store.groups.changes(place(after), checked_limit(limit))))
 
     def group_pending(
         self,
@@ -464,7 +468,7 @@ def tags_of(store: Store, numbers: Iterable[int] | None) -> dict[str, tuple[str,
 
 def tags_page(store: Store, after: int, limit: int) -> tuple[dict[str, tuple[str, ...]], int | None]:
     """Return the tags of ``limit`` documents after a number, and the number that the next page begins after."""
-    begin, limit = place(after), limited(limit)
+    begin, limit = place(after), checked_limit(limit)
     with store.reading():
         numbers = store.decisions.tagged_after(begin, limit + 1)
         return tags_of(store, numbers[:limit]), numbers[limit - 1] if len(numbers) > limit else None
@@ -477,7 +481,7 @@ def place(number: Any) -> int:
     return number
 
 
-def limited(limit: Any) -> int:
+def checked_limit(limit: Any) -> int:
     """Return the number of rows of a page. Raises SettingError unless it is a whole number from 1 to 10,000."""
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST:
         raise SettingError(f"limit is {limit!r}", f"A whole number from 1 to {MOST:,}")

@@ -102,7 +102,7 @@ class GroupThresholds:
             numbers = np.array([row.representative for row in rows], np.int64)
             finder.begin(entries_again(self._store, numbers))
             for place, row in enumerate(rows):
-                for near in finder.repeated(place, row.representative):
+                for near in finder.repeated_documents(place, row.representative):
                     pair = {self._led.get(near.number, 0), self._led.get(row.representative, 0)}
                     if row.number in pair and len(pair) == 2 and 0 not in pair:
                         self._lead(pair, none=True)

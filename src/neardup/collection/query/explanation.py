@@ -42,12 +42,12 @@ def describe(plan: plans.QueryPlan) -> list[str]:
     return [
         f"query: {display.printable(canonical(plan.query.root))}",
         *_lines(plan.root, ""),
-        f"{_sure(plan.recall)}: {_promised(plan)}; {_verified(plan)}",
+        f"{_sure(plan.recall)}: {_promise(plan)}; {_verification(plan)}",
         f"candidates: about {_about(plan.candidates)} of {display.counted(plan.total, 'document')}",
     ]
 
 
-def _verified(plan: plans.QueryPlan) -> str:
+def _verification(plan: plans.QueryPlan) -> str:
     if any(step.way == "sample" for step in plan.fingerprints):
         return "the hits of a page are counted on their texts"
     return "every hit is verified on its text"
@@ -132,10 +132,10 @@ def _fingerprint(step: plans.FingerprintStep) -> Iterator[str]:
         )
     yield STEP + _lookups(step)
     if step.way == "sample":
-        yield STEP + _found(step)
+        yield STEP + _needed_share(step)
         yield STEP + _shares(step)
     expected = f"about {display.counted(round(step.candidates), 'candidate')}"
-    yield f"{STEP}{_sure(step.recall)}, {_asked(step)}; {expected}"
+    yield f"{STEP}{_sure(step.recall)}, {_reason(step)}; {expected}"
 
 
 def _lookups(step: plans.FingerprintStep) -> str:
@@ -165,10 +165,10 @@ def _lookups(step: plans.FingerprintStep) -> str:
     )
 
 
-def _found(step: plans.FingerprintStep) -> str:
+def _needed_share(step: plans.FingerprintStep) -> str:
     """The share of the query document that a document must share to be found with 95 %."""
     n, drawn = step.target.n, len(step.sampled)
-    shared = 1 + bisect_left(range(1, n), _OFTEN, key=lambda c: plans.passing(n, c, drawn)[1])
+    shared = 1 + bisect_left(range(1, n), _OFTEN, key=lambda c: plans.tail_probabilities(n, c, drawn)[1])
     parts = display.percent(shared, n)
     return f"a document that shares {shared:,} of its {n:,} shingles ({parts}) has one with {_OFTEN:.0%} or more"
 
@@ -184,7 +184,7 @@ def expected_shares(step: plans.FingerprintStep) -> list[tuple[int, float]]:
     shingles are found or missed together.
     """
     n, drawn = step.target.n, len(step.sampled)
-    return [(c, float(plans.passing(n, c, drawn)[1])) for c in SHARED if c <= n]
+    return [(c, float(plans.tail_probabilities(n, c, drawn)[1])) for c in SHARED if c <= n]
 
 
 def _shares(step: plans.FingerprintStep) -> str:
@@ -192,7 +192,7 @@ def _shares(step: plans.FingerprintStep) -> str:
     return f"expected to be found, over the keys that a collection may have: {', '.join(parts)}"
 
 
-def _asked(step: plans.FingerprintStep) -> str:
+def _reason(step: plans.FingerprintStep) -> str:
     if step.way == "sample":
         rarer = " that is rarer than those left out" if step.common else ""
         return f"for a document that shares a single one{rarer}; FINGERPRINT:…_1_100 misses none from 1 % on"
@@ -209,7 +209,7 @@ def _sure(recall: float) -> str:
     return display.Extent("look-up", 1).sure(recall)
 
 
-def _promised(plan: plans.QueryPlan) -> str:
+def _promise(plan: plans.QueryPlan) -> str:
     if plan.recall == 1:
         return display.Extent("document", plan.total).no("match") + " is missed"
     return (

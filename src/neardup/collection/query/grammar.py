@@ -115,12 +115,12 @@ class _Reader:
         return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
     def all_of(self) -> Node:
-        parts = [self.negated()]
+        parts = [self.negation()]
         while self.keyword("AND") or not (self.peek() in ("", ")") or self.stands_here("OR")):
-            parts.append(self.negated())
+            parts.append(self.negation())
         return And(tuple(parts)) if len(parts) > 1 else parts[0]
 
-    def negated(self) -> Node:
+    def negation(self) -> Node:
         negations = 0
         while self.keyword("NOT"):
             self.deeper()
@@ -275,13 +275,13 @@ class _Reader:
             self.at += 1
             if self.text[self.at - 1] == '"':
                 break
-            parts.append(self.escaped())
+            parts.append(self.escape())
         text = "".join(parts)
         if not text:
             self.fail("There is nothing between these quotation marks", "Write some text there", opened)
         return text
 
-    def escaped(self) -> str:
+    def escape(self) -> str:
         """The character for the escape after a backslash."""
         place = self.at - 1
         code = _CODE_POINT.match(self.text, self.at)

@@ -29,7 +29,7 @@ Meaning = tuple[Operator, Value]
 """A comparison with a value of one type."""
 
 
-def compared(clause: FieldClause, view: View, among: Int64s | None) -> Int64s:
+def matching_documents(clause: FieldClause, view: View, among: Int64s | None) -> Int64s:
     """The documents for which a comparison holds."""
     if clause.operator == "!=":
         others = view.compare(clause.field, "!=", clause.value, among)
@@ -106,7 +106,7 @@ def _number(text: str) -> int | float | None:
 Range: TypeAlias = tuple[Operator, Value]
 
 
-def merged(parts: Sequence[Node], *, all_needed: bool) -> tuple[Node, ...]:
+def merged_parts(parts: Sequence[Node], *, all_needed: bool) -> tuple[Node, ...]:
     """The parts of an AND (``all_needed``) or an OR, in their order, without those that others make superfluous.
 
     >>> from neardup.collection.query import parse

@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from neardup.collection.query.metadata import merged
+from neardup.collection.query.metadata import merged_parts
 from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, Query, WordsClause
 from neardup.collection.query.target import Open, Target, target_of
 from neardup.collection.view import View
@@ -66,7 +66,7 @@ def fewest_lookups(n: int, c: int, probability: float, most: int | None = None) 
 
 
 @lru_cache(maxsize=10_000)
-def promised(n: int, c: int, available: int, probability: float) -> Promise | None:
+def chosen_draw(n: int, c: int, available: int, probability: float) -> Promise | None:
     """Choose a draw that keeps ``probability`` with at most ``available`` look-ups; None if none does.
 
     One hit needs the fewest look-ups. But with more look-ups, more hits can be required at the same recall, which
@@ -83,11 +83,11 @@ def promised(n: int, c: int, available: int, probability: float) -> Promise | No
     if single > available:
         return None
     most = min(available, max(-(-EXPECTED * n // c), TWOFOLD * single))
-    hits = int(np.flatnonzero(passing(n, c, most) >= probability)[-1])
+    hits = int(np.flatnonzero(tail_probabilities(n, c, most) >= probability)[-1])
     if hits < 1:  # except for rounding, one hit would have kept it
         return None
     drawn = _fewest_drawn(n, c, most, hits, probability)
-    return Promise(drawn, hits, float(passing(n, c, drawn)[hits]))
+    return Promise(drawn, hits, float(tail_probabilities(n, c, drawn)[hits]))
 
 
 def _fewest_drawn(n: int, c: int, drawn: int, hits: int, probability: float) -> int:
@@ -98,10 +98,10 @@ def _fewest_drawn(n: int, c: int, drawn: int, hits: int, probability: float) -> 
     """
     if drawn >= n - c + hits:  # this many look-ups always have ``hits`` hits
         drawn = n - c + hits
-        if drawn == hits or passing(n, c, drawn - 1)[hits] < probability:
+        if drawn == hits or tail_probabilities(n, c, drawn - 1)[hits] < probability:
             return drawn
         drawn -= 1
-    chances = passing(n, c, drawn)
+    chances = tail_probabilities(n, c, drawn)
     enough, short, k = float(chances[hits]), float(chances[hits - 1] - chances[hits]), hits - 1
     while drawn > hits and short > 0:
         short *= (drawn - k) * (n - drawn + 1) / ((n - c - drawn + k + 1) * drawn)
@@ -112,7 +112,7 @@ def _fewest_drawn(n: int, c: int, drawn: int, hits: int, probability: float) -> 
     return drawn
 
 
-def passing(n: int, c: int, drawn: int) -> Floats:
+def tail_probabilities(n: int, c: int, drawn: int) -> Floats:
     """float64[drawn + 2]: entry h is P(h or more hits among ``drawn``), hypergeometric.
 
     >>> [round(float(chance), 3) for chance in passing(10, 5, 2)]
@@ -359,13 +359,13 @@ class _Planner:
         if isinstance(node, Not):
             return NotStep(self.step(node.part, not negated), float(self.total))
         if isinstance(node, Or):
-            parts = self.merged(node)
+            parts = self.merge(node)
             if len(parts) == 1:
                 return self.step(parts[0], negated)
             steps = [self.step(part, negated) for part in parts]
             return AnyStep(tuple(steps), _recall(steps, all_needed=negated))
         if isinstance(node, And):
-            parts = self.merged(node)
+            parts = self.merge(node)
             if len(parts) == 1:
                 return self.step(parts[0], negated)
             steps = [self.step(part, negated) for part in parts]
@@ -377,12 +377,12 @@ class _Planner:
             return self.comparison(node)
         return self.fingerprint(node, negated)
 
-    def merged(self, node: And | Or) -> tuple[Node, ...]:
+    def merge(self, node: And | Or) -> tuple[Node, ...]:
         for part in node.parts:
             inner = part.part if isinstance(part, Not) else part
             if isinstance(inner, FieldClause):
                 self.require_field(inner)  # includes superfluous comparisons
-        return merged(node.parts, all_needed=isinstance(node, And))
+        return merged_parts(node.parts, all_needed=isinstance(node, And))
 
     def words(self, node: WordsClause) -> WordsStep:
         wanted = tuple(tokens(node.words))
@@ -462,7 +462,7 @@ class _Choice:
             return self.empty
         asked = Fraction(self.target.probability or 100) / 100
         if asked < 1 and not self.empty.negated:
-            found = promised(self.target.n, self.empty.least, self.sampled, float(asked))
+            found = chosen_draw(self.target.n, self.empty.least, self.sampled, float(asked))
             if found:
                 return self.by_sample(found)
             if taken != LETTERS["complete"]:
@@ -511,7 +511,7 @@ class _Choice:
         if single > n_sampled + MOST_BY_WORDS:
             return self.completely("")
         known = self.view.posting_counts(self.target.hashes[:n_sampled])
-        worded = self._worded(range(n_sampled, single))
+        worded = self._lookups_by_word(range(n_sampled, single))
         candidates = float(known.sum()) + sum(one.candidates for one in worded)
         cost = COST_LOOKUP * n_sampled + COST_VERIFY * candidates + sum(one.cost for one in worded)
         if not taken and cost > COST_SMALL:
@@ -523,7 +523,7 @@ class _Choice:
             way="one hit or words",
             sampled=self.target.hashes[:n_sampled],
             phrases=tuple(one.words for one in worded),
-            recall=float(passing(n, least, single)[1]),
+            recall=float(tail_probabilities(n, least, single)[1]),
             candidates=min(candidates, float(self.total)),
         )
 
@@ -533,7 +533,7 @@ class _Choice:
         if not taken and (n_lookups > MOST_LOOKUPS or n_lookups * COST_LOOKUP > self.total * COST_VERIFY):
             return self.empty
         n_sampled = self.sampled
-        worded = self._worded(range(n_sampled, target.n))
+        worded = self._lookups_by_word(range(n_sampled, target.n))
         known = self.view.posting_counts(target.hashes[:n_sampled])
         costs = [COST_LOOKUP + (COST_POSTING + COST_VERIFY) * count for count in known.tolist()]
         costs += [one.cost + COST_VERIFY * one.candidates for one in worded]
@@ -551,7 +551,7 @@ class _Choice:
             candidates=candidates,
         )
 
-    def _worded(self, places: Sequence[int]) -> list[Worded]:
+    def _lookups_by_word(self, places: Sequence[int]) -> list[Worded]:
         """The look-ups of shingles by their words."""
         shingles = [tuple(dict.fromkeys(self.target.words_of(k))) for k in places]
         vocabulary = sorted({word for shingle in shingles for word in shingle})

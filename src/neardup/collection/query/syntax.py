@@ -196,10 +196,10 @@ def canonical(query: Query | Node) -> str:
 def clause_text(clause: Clause) -> str:
     """The canonical form of a single clause."""
     if isinstance(clause, WordsClause):
-        return clause.words if is_bare_word(clause.words) else quoted(clause.words)
+        return clause.words if is_bare_word(clause.words) else quoted_text(clause.words)
     if isinstance(clause, FieldClause):
-        name = clause.field if is_bare_word(clause.field) else quoted(clause.field)
-        value = clause.value if _is_bare(clause.value, ENDS_VALUE) else quoted(clause.value)
+        name = clause.field if is_bare_word(clause.field) else quoted_text(clause.field)
+        value = clause.value if _is_bare(clause.value, ENDS_VALUE) else quoted_text(clause.value)
         return f"{name}{clause.operator}{value}"
     numbers = "".join(f"_{number:f}" for number in (clause.overlap, clause.probability) if number is not None)
     return f"{'SIMILAR' if clause.symmetric else 'FINGERPRINT'}:{_source_text(clause)}{numbers}"
@@ -208,16 +208,16 @@ def clause_text(clause: Clause) -> str:
 def _source_text(clause: Fingerprint) -> str:
     source = clause.source
     if isinstance(source, Pasted):
-        return f"{PASTED}:{quoted(source.text)}"
+        return f"{PASTED}:{quoted_text(source.text)}"
     if isinstance(source, File):
-        return f"{FILED}:{quoted(source.path)}"
+        return f"{FILED}:{quoted_text(source.path)}"
     if isinstance(source, Unresolved):
         return source.word
     bare = clause.overlap is None and is_bare_id(source.id) and len(readings(source.id)) == 1
-    return source.id if bare else quoted(source.id)
+    return source.id if bare else quoted_text(source.id)
 
 
-def quoted(text: str) -> str:
+def quoted_text(text: str) -> str:
     r"""The text between quotation marks, with \" \\ \n \r \t, and \u{…} for all other unprintable characters.
 
     >>> print(quoted('say "no"\x1b'))

@@ -109,7 +109,7 @@ def target_of(clause: syntax.Fingerprint, query: syntax.Query, view: View, open_
     if isinstance(source, syntax.Pasted):
         target = form("the pasted text", source.text, None, *numbers)
     elif isinstance(source, syntax.File):
-        text = _opened(source.path, clause, query, open_file)
+        text = _file_text(source.path, clause, query, open_file)
         target = form(f"the file {_shown_id(source.path)}", text, None, *numbers)
     else:
         given = (
@@ -117,7 +117,7 @@ def target_of(clause: syntax.Fingerprint, query: syntax.Query, view: View, open_
             if isinstance(source, syntax.Stored)
             else syntax.readings(source.word)
         )
-        reading, number = _existing(given, clause, query, view)
+        reading, number = _existing_reading(given, clause, query, view)
         name = f"document {_shown_id(reading.id)}"
         asked = reading.overlap, reading.probability
         target = form(name, view.text(number), number, *asked, in_order=view.known_shingles(number))
@@ -131,7 +131,7 @@ def target_of(clause: syntax.Fingerprint, query: syntax.Query, view: View, open_
     return target
 
 
-def _existing(
+def _existing_reading(
     given: tuple[syntax.IdReading, ...], clause: syntax.Fingerprint, query: syntax.Query, view: View
 ) -> tuple[syntax.IdReading, int]:
     """The one reading whose document exists, and its number."""
@@ -141,7 +141,7 @@ def _existing(
         return found[0]
     if not found:
         raise _unknown_error(given, clause, query, view)
-    said = "; ".join(f"{_quoted(reading)} means {_meaning(reading)}" for reading, _ in found)
+    said = "; ".join(f"{_reading_in_words(reading)} means {_meaning(reading)}" for reading, _ in found)
     what = "This id has more than one meaning, because several such documents exist"
     raise _error(clause, query, what, said, "Write the id in quotation marks, as here")
 
@@ -164,7 +164,7 @@ def _unknown_error(
     return _error(clause, query, f"There is no document {tried}", allowed, do)
 
 
-def _opened(path: str, clause: syntax.Fingerprint, query: syntax.Query, open_file: Open | None) -> str:
+def _file_text(path: str, clause: syntax.Fingerprint, query: syntax.Query, open_file: Open | None) -> str:
     if open_file is None:
         raise _error(clause, query, "A FILE cannot be read from here", "", 'Give its text as TEXT:"…"')
     try:
@@ -184,10 +184,10 @@ def _is_number(text: str) -> bool:
 
 
 def _shown_id(id: str) -> str:
-    return syntax.quoted(id if len(id) <= ID_SHOWN else id[:ID_SHOWN] + "…")
+    return syntax.quoted_text(id if len(id) <= ID_SHOWN else id[:ID_SHOWN] + "…")
 
 
-def _quoted(reading: syntax.IdReading) -> str:
+def _reading_in_words(reading: syntax.IdReading) -> str:
     numbers = (reading.overlap, reading.probability)
     return _shown_id(reading.id) + "".join(f"_{number:f}" for number in numbers if number is not None)
 

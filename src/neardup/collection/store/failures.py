@@ -13,7 +13,7 @@ _UNHARMED = "Nothing of this batch was stored; earlier documents are unharmed"
 
 
 @contextmanager
-def explained(path: Place, wait: float) -> Iterator[None]:
+def translated_errors(path: Place, wait: float) -> Iterator[None]:
     """Translate SQLite errors within the block into neardup errors about the collection ``path``."""
     try:
         yield

@@ -31,7 +31,7 @@ from uuid import uuid4
 from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import schema
-from neardup.collection.store.failures import damaged_error, explained, not_a_collection_error
+from neardup.collection.store.failures import damaged_error, not_a_collection_error, translated_errors
 from neardup.collection.store.header import header_of, require_current, settings_of
 from neardup.collection.store.schema import FORMAT_VERSION, WITH_BASE_TEXTS
 from neardup.errors import FormatError, InputError, OutputError
@@ -94,7 +94,7 @@ def hold(path: Path) -> OpenFile:
     try:
         name = _name(path)
         with _guard:
-            held = _known(path) or _opened(path, name)
+            held = _held_file(path) or _open_held(path, name)
             if held.name != name:
                 raise _elsewhere_error(path)
             held.users += 1
@@ -104,19 +104,19 @@ def hold(path: Path) -> OpenFile:
         raise InputError(f"{path} cannot be read: {error.strerror}", "A collection file") from error
 
 
-def _known(path: Path) -> OpenFile | None:
+def _held_file(path: Path) -> OpenFile | None:
     found = os.stat(path)
     return _held.get((found.st_dev, found.st_ino))
 
 
-def _opened(path: Path, name: bytes) -> OpenFile:
+def _open_held(path: Path, name: bytes) -> OpenFile:
     descriptor = os.open(path, _READ)
     found = os.fstat(descriptor)
     key = (found.st_dev, found.st_ino)
     if key in _held:  # the file was moved to this path just now
         _held[key].descriptors.append(descriptor)
         return _held[key]
-    others = _locked(descriptor, name)
+    others = _lock_name(descriptor, name)
     if others is None:
         os.close(descriptor)
         raise _elsewhere_error(path)
@@ -134,7 +134,7 @@ def remove_untouched(path: Path) -> bool:
     """
     try:
         with _guard:
-            if not HAS_LOCKS or _known(path):
+            if not HAS_LOCKS or _held_file(path):
                 return False
             descriptor = os.open(path, os.O_RDWR | _READ)
             try:
@@ -155,11 +155,11 @@ def _is_untouched(descriptor: int) -> bool:
     head = os.read(descriptor, 18)
     size = int.from_bytes(head[16:18], "big")
     os.lseek(descriptor, size * (_RECORD_PAGE - 1), os.SEEK_SET)
-    record = _parsed(os.read(descriptor, size)) if size else None
+    record = _parsed_record(os.read(descriptor, size)) if size else None
     return record is not None and record.before == _NONE.encode()
 
 
-def _locked(descriptor: int, name: bytes) -> bool | None:
+def _lock_name(descriptor: int, name: bytes) -> bool | None:
     """Lock the byte of a name, and return whether others have locked it, too.
 
     None if they have locked another one.
@@ -223,11 +223,11 @@ class Record(NamedTuple):
 
 def first_record(cookie: int) -> str:
     """The record of a new file."""
-    return _written(_NONE, cookie)
+    return _state_record(_NONE, cookie)
 
 
 @contextmanager
-def recorded(connection: sqlite3.Connection) -> Iterator[None]:
+def recorded_state(connection: sqlite3.Connection) -> Iterator[None]:
     """Record a new state if the transaction changes anything within the block."""
     cookie, changes = schema_cookie(connection), connection.total_changes
     yield
@@ -238,9 +238,9 @@ def recorded(connection: sqlite3.Connection) -> Iterator[None]:
 def advance(connection: sqlite3.Connection, cookie: int) -> None:
     """Record that the transaction creates a new state; ``cookie`` is the schema cookie from before."""
     known = connection.execute("SELECT value FROM header WHERE key = ?", (LOG_KEY,)).fetchone()
-    found = _parsed(str(known[0]).encode()) if known else None
+    found = _parsed_record(str(known[0]).encode()) if known else None
     before = found.state.decode() if found else _NONE
-    connection.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", (LOG_KEY, _written(before, cookie)))
+    connection.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", (LOG_KEY, _state_record(before, cookie)))
 
 
 def schema_cookie(connection: sqlite3.Connection) -> int:
@@ -272,11 +272,11 @@ def _belongs(file: OpenFile, log: Path) -> bool:
     head = file.read(100, 0)
     size = int.from_bytes(head[16:18], "big")
     size = 1 << 16 if size == 1 else size
-    logged = _logged(log, size)
+    logged = _log_records(log, size)
     if logged is None:
         return True
     records, cookies = logged
-    own = _parsed(file.read(size, size * (_RECORD_PAGE - 1)))
+    own = _parsed_record(file.read(size, size * (_RECORD_PAGE - 1)))
     if own is None:  # made before records existed, or half overwritten when the power failed
         return not records or records[0].before == _NONE.encode() or _has_torn_record(file, size)
     if not records:
@@ -285,7 +285,7 @@ def _belongs(file: OpenFile, log: Path) -> bool:
     return follows and int.from_bytes(head[40:44], "big") in cookies | {record.cookie for record in records}
 
 
-def _logged(log: Path, size: int) -> tuple[list[Record], set[int]] | None:
+def _log_records(log: Path, size: int) -> tuple[list[Record], set[int]] | None:
     """The records of the committed transactions of a log, and its schema cookies; None without committed ones."""
     try:
         with log.open("rb") as file:
@@ -294,12 +294,12 @@ def _logged(log: Path, size: int) -> tuple[list[Record], set[int]] | None:
                 return None  # empty, or ignored by SQLite
             if int.from_bytes(head[8:12], "big") != size:
                 return [], set()
-            return _committed(file, head[16:24], size)
+            return _committed_records(file, head[16:24], size)
     except FileNotFoundError:
         return None
 
 
-def _committed(file: BinaryIO, salts: bytes, size: int) -> tuple[list[Record], set[int]] | None:
+def _committed_records(file: BinaryIO, salts: bytes, size: int) -> tuple[list[Record], set[int]] | None:
     # read, not mapped into memory: a log shortened meanwhile would end this process
     records: list[Record] = []
     cookies: set[int] = set()
@@ -310,7 +310,7 @@ def _committed(file: BinaryIO, salts: bytes, size: int) -> tuple[list[Record], s
             file.seek(size, os.SEEK_CUR)
         else:
             page = file.read(size)
-            record = _parsed(page) if number == _RECORD_PAGE else None
+            record = _parsed_record(page) if number == _RECORD_PAGE else None
             records += [record] if record else []
             cookies |= {int.from_bytes(page[40:44], "big")} if number == 1 else set()
         if commit:
@@ -318,12 +318,12 @@ def _committed(file: BinaryIO, salts: bytes, size: int) -> tuple[list[Record], s
     return found
 
 
-def _written(before: str, cookie: int) -> str:
+def _state_record(before: str, cookie: int) -> str:
     text = f"state {uuid4().hex} after {before} schema {cookie & 0xFFFF_FFFF:08x}"
     return f"{text} {zlib.crc32(text.encode()):08x}"
 
 
-def _parsed(page: bytes) -> Record | None:
+def _parsed_record(page: bytes) -> Record | None:
     found = _RECORD.search(page)
     if found is None or int(found[4], 16) != zlib.crc32(found[0][: -len(found[4]) - 1]):
         return None
@@ -382,7 +382,7 @@ _PRAGMAS = (
 _MAPPED = 1 << 30
 
 
-def reading(size: int) -> Sequence[str]:
+def read_settings(size: int) -> Sequence[str]:
     """Return the settings of a connection that reads a file of ``size`` bytes; a cache is in KiB.
 
     Its cache is void after each change by another connection, a memory map is not: with a change for every five
@@ -408,7 +408,7 @@ def create_file(path: Path, settings: CollectionSettings) -> None:
     """
     made = path.with_name(f".{path.name[:80]}.{uuid4().hex}.new")
     try:
-        with explained(path, 0):
+        with translated_errors(path, 0):
             connection = sqlite3.connect(_uri(made, "rwc"), uri=True, isolation_level=None)
             try:
                 connection.execute(f"PRAGMA page_size = {_PAGE}")
@@ -462,7 +462,7 @@ def has_changed(path: Path, frozen: State) -> bool:
 def connect(
     path: Path, pragmas: Sequence[str], *, readonly: bool, frozen: bool, wait: float
 ) -> sqlite3.Connection:
-    """A connection with ``pragmas``, of ``reading`` or ``WRITING``; usable from any thread, one at a time.
+    """A connection with ``pragmas``, of ``read_settings`` or ``WRITING``; usable from any thread, one at a time.
 
     With ``frozen`` it makes no files for its locks beside the collection, and does not notice changes.
     """

@@ -8,7 +8,7 @@ import numpy as np
 
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow
 from neardup.collection.store.failures import damaged_error
-from neardup.collection.store.statements import LISTED, NO_LIMIT, Tables, listed
+from neardup.collection.store.statements import LISTED, NO_LIMIT, Tables, list_parameter
 from neardup.io.decisions import seal
 from neardup.io.place import Place
 from neardup.tables import Int64s
@@ -44,25 +44,25 @@ class GroupTables:
         """The first ``limit`` groups with a number above ``after``, ascending."""
         return [
             GroupRow(*row)
-            for row in self._sealed(f"{_GROUP} WHERE number > ? ORDER BY number LIMIT ?", after, limit)
+            for row in self._sealed_rows(f"{_GROUP} WHERE number > ? ORDER BY number LIMIT ?", after, limit)
         ]
 
     def rows(self, groups: Iterable[int]) -> dict[int, GroupRow]:
         """The groups that exist, by number."""
-        found = self._sealed(f"{_GROUP} WHERE number {LISTED}", listed(groups))
+        found = self._sealed_rows(f"{_GROUP} WHERE number {LISTED}", list_parameter(groups))
         return {row[0]: GroupRow(*row) for row in found}
 
     def members(self, group: int, after: int = 0, limit: int | None = None) -> list[MemberRow]:
         """The members of a group with a number above ``after``, ascending; the first ``limit``."""
         statement = f"{_MEMBER} WHERE group_number = ? AND document > ? ORDER BY document LIMIT ?"
-        found = self._sealed(statement, group, after, NO_LIMIT if limit is None else limit)
+        found = self._sealed_rows(statement, group, after, NO_LIMIT if limit is None else limit)
         return [MemberRow(*row) for row in found]
 
     def all_members(self) -> list[MemberRow]:
         """The members of all groups, by group and document."""
-        return [MemberRow(*row) for row in self._sealed(f"{_MEMBER} ORDER BY group_number, document")]
+        return [MemberRow(*row) for row in self._sealed_rows(f"{_MEMBER} ORDER BY group_number, document")]
 
-    def grouped(self) -> Int64s:
+    def grouped_documents(self) -> Int64s:
         """All documents that are in a group, ascending (int64)."""
         return np.array([one for (one,) in self._run("SELECT document FROM members ORDER BY document")], np.int64)
 
@@ -73,12 +73,12 @@ class GroupTables:
 
     def memberships(self, documents: Sequence[int]) -> dict[int, MemberRow]:
         """The memberships of the documents that are in a group."""
-        found = self._sealed(f"{_MEMBER} WHERE document {LISTED}", listed(documents))
+        found = self._sealed_rows(f"{_MEMBER} WHERE document {LISTED}", list_parameter(documents))
         return {row[0]: MemberRow(*row) for row in found}
 
     def changes(self, after: int, limit: int) -> list[ChangeRow]:
         """The first ``limit`` changes with a number above ``after``, ascending."""
-        found = self._sealed(f"{_CHANGE} WHERE number > ? ORDER BY number LIMIT ?", after, limit)
+        found = self._sealed_rows(f"{_CHANGE} WHERE number > ? ORDER BY number LIMIT ?", after, limit)
         return [_change(row) for row in found]
 
     def last_change(self) -> int:
@@ -107,7 +107,7 @@ class GroupTables:
 
     def leave(self, documents: Iterable[int]) -> None:
         """Delete the memberships of documents."""
-        self._run(f"DELETE FROM members WHERE document {LISTED}", listed(documents))
+        self._run(f"DELETE FROM members WHERE document {LISTED}", list_parameter(documents))
 
     def log(self, changes: Iterable[ChangeRow]) -> None:
         """Append lines to the change log in this order; this method assigns their numbers."""
@@ -120,7 +120,7 @@ class GroupTables:
         tables.insert("changes", [(*row, seal(row)) for row in rows])
         tables.keep_last("changes", last + len(rows))
 
-    def _sealed(self, statement: str, *parameters: Any) -> list[list[Any]]:
+    def _sealed_rows(self, statement: str, *parameters: Any) -> list[list[Any]]:
         """The rows without their seals; raises FormatError if a seal does not match its row."""
         rows = []
         for *row, stored in self._run(statement, *parameters):

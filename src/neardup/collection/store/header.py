@@ -27,10 +27,10 @@ def header_of(settings: CollectionSettings, **more: str) -> dict[str, str]:
         "secret": settings.secret.hex(),
         _PARTS: "named",
     }
-    return resealed(header | more)
+    return sealed_header(header | more)
 
 
-def resealed(header: Mapping[str, str]) -> dict[str, str]:
+def sealed_header(header: Mapping[str, str]) -> dict[str, str]:
     """The header with the seal of what it has now."""
     sealed = {key: value for key, value in header.items() if key != "seal"}
     return sealed | {"seal": _seal(sealed)}

@@ -13,7 +13,7 @@ from neardup.collection.fields import facts, holds
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store.failures import damaged_error, well_formed
 from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments
-from neardup.collection.store.statements import LISTED, listed
+from neardup.collection.store.statements import LISTED, list_parameter
 from neardup.errors import FormatError, InputError
 from neardup.io.decisions import seal
 from neardup.io.place import Place
@@ -54,7 +54,7 @@ class StoreLookups:
     def _has_base_texts(self) -> bool:
         raise NotImplementedError
 
-    def _containing(
+    def _documents_with_words(
         self, words: Sequence[str], beginning: str | None, among: Int64s | None, limit: int | None
     ) -> Int64s:
         """The documents with all these words, and with a word of this ``beginning``; all have the form TOKEN."""
@@ -64,7 +64,7 @@ class StoreLookups:
         """What ``occurrences`` returns for at least one token; "#" is a token that no document has."""
         raise NotImplementedError
 
-    def _compared(self, key: str, operator: Operator, value: Value) -> Int64s:
+    def _documents_where(self, key: str, operator: Operator, value: Value) -> Int64s:
         """What ``where`` returns of all documents."""
         raise NotImplementedError
 
@@ -132,14 +132,14 @@ class StoreLookups:
 
     def ids(self, numbers: Int64s) -> list[str]:
         """The ids, in the order of ``numbers``; KeyError for an unknown document. Cheaper than ``rows``."""
-        found = dict(self._all(f"SELECT number, id FROM documents WHERE number {LISTED}", listed(numbers)))
+        found = dict(self._all(f"SELECT number, id FROM documents WHERE number {LISTED}", list_parameter(numbers)))
         return [found[number] for number in numbers.tolist()]
 
     def sizes(self, numbers: Int64s) -> Int64s:
         """The numbers of distinct shingles, in the order of ``numbers``; KeyError for an unknown document."""
         # as one text, in ascending order of the numbers: a third of the time of separate rows (measured)
         rows = f"SELECT shingles FROM documents WHERE number {LISTED} ORDER BY number"
-        [(text,)] = self._all(f"SELECT GROUP_CONCAT(shingles) FROM ({rows}) AS ordered", listed(numbers))
+        [(text,)] = self._all(f"SELECT GROUP_CONCAT(shingles) FROM ({rows}) AS ordered", list_parameter(numbers))
         found = self._integers(text.split(",") if text else [])
         if len(found) != len(numbers):
             raise KeyError("a number that does not exist")
@@ -153,14 +153,14 @@ class StoreLookups:
 
     def packed(self, numbers: Int64s) -> list[bytes]:
         """The compressed texts, in the order of ``numbers``; raises KeyError for a number that does not exist."""
-        found = dict(self._all(f"SELECT number, packed FROM texts WHERE number {LISTED}", listed(numbers)))
+        found = dict(self._all(f"SELECT number, packed FROM texts WHERE number {LISTED}", list_parameter(numbers)))
         return [found[number] for number in numbers.tolist()]
 
     def short_packed(self, numbers: Int64s, most: int) -> list[bytes | None]:
         """What ``packed`` returns, with None for a text of more than ``most`` bytes as it is stored."""
         short = "CASE WHEN length(packed) <= ? THEN packed END"
         statement = f"SELECT number, {short} FROM texts WHERE number {LISTED}"
-        texts = dict(self._all(statement, most, listed(numbers)))
+        texts = dict(self._all(statement, most, list_parameter(numbers)))
         return [texts[number] for number in numbers.tolist()]
 
     def postings(self, hashes: UInt64s) -> list[Int64s]:
@@ -192,7 +192,7 @@ class StoreLookups:
         if not wanted or not all(map(TOKEN.fullmatch, wanted)):
             return np.empty(0, np.int64)
         beginning = wanted.pop() if prefix else None
-        return self._containing(wanted, beginning, among, limit)
+        return self._documents_with_words(wanted, beginning, among, limit)
 
     def occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
         """For each token the number of documents that contain it: exact below ``most``, above that an estimate."""
@@ -216,7 +216,7 @@ class StoreLookups:
         if among is not None and len(among) <= FEW:
             rows = self.rows(np.unique(among))
             return np.array([row.number for row in rows if _row_holds(row, key, operator, value)], np.int64)
-        return _common(self._compared(key, operator, value), among)
+        return _common(self._documents_where(key, operator, value), among)
 
     def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
         """All postings in blocks, each once: hashes, valid in the bits ``KEPT``, and documents. For checks."""
@@ -225,7 +225,7 @@ class StoreLookups:
 
     def _rows(self, numbers: Int64s) -> list[Any]:
         """The rows of documents, each verified by its seal."""
-        rows = self._all(f"{ROW} WHERE number {LISTED}", listed(numbers))
+        rows = self._all(f"{ROW} WHERE number {LISTED}", list_parameter(numbers))
         for *row, signature, stored in rows:
             if seal(row, signature) != stored:
                 raise self._damaged_error(f"the row of document {row[1]!r} was changed")

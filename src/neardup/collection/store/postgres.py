@@ -15,9 +15,9 @@ from neardup.collection.settings import CollectionSettings, GivenSettings
 from neardup.collection.store import postgres_session as session
 from neardup.collection.store import postgres_tables
 from neardup.collection.store.failures import damaged_error, not_a_collection_error
-from neardup.collection.store.header import header_of, require_current, resealed, settings_of
+from neardup.collection.store.header import header_of, require_current, sealed_header, settings_of
 from neardup.collection.store.lookups import BASE_TEXTS, SEALED_TOTALS
-from neardup.collection.store.segments import Segments, SegmentWriting, registered
+from neardup.collection.store.segments import Segments, SegmentWriting, segments_statement
 from neardup.collection.store.store import Store
 from neardup.errors import FormatError, InputError
 from neardup.io.decisions import seal
@@ -44,8 +44,8 @@ _HELD = (
     _NAMED_STATE,
     SEALED_TOTALS,
     BASE_TEXTS,
-    registered("segments"),
-    registered(f"{postgres_tables.WORDS}segments"),
+    segments_statement("segments"),
+    segments_statement(f"{postgres_tables.WORDS}segments"),
 )
 """The statements that most look-ups begin with: they are run with the beginning of ``reading``."""
 
@@ -73,14 +73,14 @@ class PostgresStore(Store):
         self._writer: session.Session | None = None
         self._words: Any = None
         self._known_words: dict[bytes, int] = {}
-        with session.explained(place, wait), session.connect(place) as connection:
+        with session.translated_errors(place, wait), session.connect(place) as connection:
             if upgrade and not readonly:
                 self._upgrade(connection)
-            self.settings = self._opened(connection, given)
+            self.settings = self._open_settings(connection, given)
         self.settings.require(given, str(place))
         self._pool = session.pool(place, wait)
 
-    def _opened(self, connection: session.Session, given: GivenSettings) -> CollectionSettings:
+    def _open_settings(self, connection: session.Session, given: GivenSettings) -> CollectionSettings:
         """The settings of the collection, which is created if the schema has no tables."""
         if not _objects(connection, self._url.schema):
             if self.readonly:
@@ -134,13 +134,13 @@ class PostgresStore(Store):
                 STEPS[version](postgres_tables.PostgresTables(connection, self._url))
             changing = {key: header.pop(key, "") for key in _CHANGING}
             connection.execute("DELETE FROM header")
-            now = resealed(header | {_VERSION: str(postgres_tables.FORMAT_VERSION)}) | changing
+            now = sealed_header(header | {_VERSION: str(postgres_tables.FORMAT_VERSION)}) | changing
             postgres_tables.PostgresTables(connection, self._url).insert("header", now.items())
 
     @contextmanager
     def _transaction(self) -> Iterator[postgres_tables.PostgresTables]:
-        with self._alone(), session.explained(self._url, self._wait):
-            connection = self._begun()
+        with self._alone(), session.translated_errors(self._url, self._wait):
+            connection = self._begin_writing()
             try:
                 self._local.writer = connection
                 yield postgres_tables.PostgresTables(connection, self._url, self._known_words)
@@ -153,7 +153,7 @@ class PostgresStore(Store):
                 self._local.writer = None
                 _roll_back(connection)
 
-    def _begun(self) -> session.Session:
+    def _begin_writing(self) -> session.Session:
         """The connection that writes, within a transaction that has the lock of the only writer."""
         self._require_open()
         milliseconds = max(1, round(1000 * self._wait))
@@ -189,7 +189,7 @@ class PostgresStore(Store):
     @contextmanager
     def _part(self) -> Iterator[postgres_tables.PostgresTables]:
         connection: session.Session = self._local.writer
-        with session.explained(self._url, self._wait):
+        with session.translated_errors(self._url, self._wait):
             try:
                 with _savepoint(connection):
                     yield postgres_tables.PostgresTables(connection, self._url, self._known_words)
@@ -206,7 +206,7 @@ class PostgresStore(Store):
         if writer is not None:
             self._flush()
         try:
-            with session.explained(self._url, self._wait):
+            with session.translated_errors(self._url, self._wait):
                 if mine is None:
                     with self._snapshot(deadline):
                         yield
@@ -225,7 +225,7 @@ class PostgresStore(Store):
     def _snapshot(self, deadline: Deadline) -> Iterator[None]:
         """A connection that shows one state."""
         begin = f"{_SNAPSHOT}; SET LOCAL statement_timeout = {_milliseconds(deadline)}; {'; '.join(_HELD)}"
-        connection, answers = self._pooled(lambda connection: session.execute(connection, begin))
+        connection, answers = self._run_pooled(lambda connection: session.execute(connection, begin))
         try:
             self._local.held = dict(zip(_HELD, answers, strict=True))
             self._local.reader, self._local.deadline = connection, deadline
@@ -235,7 +235,7 @@ class PostgresStore(Store):
             _roll_back(connection)
             self._pool.putconn(connection)
 
-    def _pooled(self, work: Callable[[session.Session], T]) -> tuple[session.Session, T]:
+    def _run_pooled(self, work: Callable[[session.Session], T]) -> tuple[session.Session, T]:
         """A connection and what ``work`` returns of it; again, with another, if this one was lost."""
         self._require_open()
         while True:
@@ -277,7 +277,11 @@ class PostgresStore(Store):
             tables.merge_all()
             tables.run(_NEW_WORDS)
             self._known_words.clear()
-        with self._alone(), session.explained(self._url, self._wait), session.connect(self._url) as connection:
+        with (
+            self._alone(),
+            session.translated_errors(self._url, self._wait),
+            session.connect(self._url) as connection,
+        ):
             session.execute(connection, f"SET lock_timeout = {max(1, round(1000 * self._wait))}")
             session.execute(connection, f"VACUUM (FULL, ANALYZE) {', '.join(postgres_tables.TABLES)}")
 
@@ -322,15 +326,15 @@ class PostgresStore(Store):
     def _has_base_texts(self) -> bool:
         return True
 
-    def _containing(
+    def _documents_with_words(
         self, words: Sequence[str], beginning: str | None, among: Int64s | None, limit: int | None
     ) -> Int64s:
-        return self._word_lists().containing(words, beginning, among, limit)
+        return self._word_lists().documents_with_words(words, beginning, among, limit)
 
     def _occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
         return self._word_lists().occurrences(tokens)
 
-    def _compared(self, key: str, operator: Operator, value: Value) -> Int64s:
+    def _documents_where(self, key: str, operator: Operator, value: Value) -> Int64s:
         statement, parameter = postgres_tables.comparison(operator, value)
         each_once = f"SELECT DISTINCT document FROM ({statement}) AS matching ORDER BY document"
         return self._integers([number for (number,) in self._own(each_once, key=key, value=parameter)])
@@ -350,34 +354,34 @@ class PostgresStore(Store):
 
     def _own(self, statement: str, *parameters: Any, **named: Any) -> list[Any]:
         """Run a statement of PostgreSQL, and return all rows."""
-        return self._run(lambda connection: session.fetched(connection, statement, named or parameters))
+        return self._run(lambda connection: session.fetch_rows(connection, statement, named or parameters))
 
     def _run(self, work: Callable[[session.Session], list[Any]]) -> list[Any]:
         if getattr(self._local, "deadline", UNLIMITED).passed:
             raise too_long_error()
         connection = getattr(self._local, "writer", None) or getattr(self._local, "reader", None)
-        with session.explained(self._url, self._wait):
+        with session.translated_errors(self._url, self._wait):
             if connection is not None:
                 return work(connection)
-            connection, rows = self._pooled(work)
+            connection, rows = self._run_pooled(work)
             self._pool.putconn(connection)
             return rows
 
 
 def is_there(place: DatabaseURL) -> bool:
     """Whether the schema has tables."""
-    with session.explained(place, 0), session.connect(place) as connection:
+    with session.translated_errors(place, 0), session.connect(place) as connection:
         return _objects(connection, place.schema)
 
 
 def _exists(connection: session.Session, schema: str) -> bool:
-    return bool(session.fetched(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)))
+    return bool(session.fetch_rows(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)))
 
 
 def _objects(connection: session.Session, schema: str) -> bool:
     """Whether the schema has any table."""
     statement = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = %s LIMIT 1"
-    return bool(session.fetched(connection, statement, (schema,)))
+    return bool(session.fetch_rows(connection, statement, (schema,)))
 
 
 def _header(connection: session.Session, place: DatabaseURL) -> dict[str, str]:
@@ -385,7 +389,7 @@ def _header(connection: session.Session, place: DatabaseURL) -> dict[str, str]:
         with connection.transaction():
             # by its full name: without the right to use the schema, the server would not find the table at all
             table = sql.Identifier(place.schema, "header").as_string(connection)
-            header = dict(session.fetched(connection, f"SELECT key, value FROM {table}"))
+            header = dict(session.fetch_rows(connection, f"SELECT key, value FROM {table}"))
     except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, ValueError):
         header = {}
     if _VERSION not in header:

@@ -40,7 +40,7 @@ _IN_ORDER = re.compile(r"json_each\(\?\) CROSS JOIN (\w+) ON (\w+) = value")
 
 
 @lru_cache(maxsize=1000)
-def translated(statement: str) -> bytes:
+def translated_statement(statement: str) -> bytes:
     """A shared statement as PostgreSQL runs it: see ``statements.py``."""
     statement = _IN_ORDER.sub(rf"\1 WHERE \2 {LISTED} ORDER BY \2", statement)
     for idiom, own in _IDIOMS:
@@ -48,34 +48,34 @@ def translated(statement: str) -> bytes:
     return statement.encode()
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     if "\0" in text or "\1" in text:
         return text.replace("\1", "\1\2").replace("\0", "\1\1")
     return text
 
 
-def _restored(text: Any) -> Any:
+def _unescape(text: Any) -> Any:
     return text.replace("\1\1", "\0").replace("\1\2", "\1") if "\1" in text else text
 
 
 class _Text(StrDumperUnknown):
     def dump(self, obj: str) -> Buffer | None:
-        return super().dump(_escaped(obj))
+        return super().dump(_escape(obj))
 
 
 class _BinaryText(StrBinaryDumper):
     def dump(self, obj: str) -> Buffer | None:
-        return super().dump(_escaped(obj))
+        return super().dump(_escape(obj))
 
 
 class _TextLoader(TextLoader):
     def load(self, data: Buffer) -> bytes | str:
-        return _restored(super().load(data))  # type: ignore[no-any-return]
+        return _unescape(super().load(data))  # type: ignore[no-any-return]
 
 
 class _BinaryTextLoader(TextBinaryLoader):
     def load(self, data: Buffer) -> bytes | str:
-        return _restored(super().load(data))  # type: ignore[no-any-return]
+        return _unescape(super().load(data))  # type: ignore[no-any-return]
 
 
 _OLDEST = 13
@@ -89,7 +89,7 @@ _SETTINGS = (
 )
 
 
-def _configured(place: DatabaseURL) -> Any:
+def _connection_setup(place: DatabaseURL) -> Any:
     def configure(connection: Session) -> None:
         for dumper in (_BinaryText, _Text):  # the last one is the default
             connection.adapters.register_dumper(str, dumper)
@@ -118,7 +118,7 @@ def connect(place: DatabaseURL) -> Session:
             f"PostgreSQL {_OLDEST} or later",
             "Upgrade the server with pg_upgrade, or name another one",
         )
-    _configured(place)(connection)
+    _connection_setup(place)(connection)
     return connection
 
 
@@ -127,7 +127,7 @@ def pool(place: DatabaseURL, wait: float) -> ConnectionPool[Session]:
     return ConnectionPool(
         "",
         kwargs={**_options(place), "autocommit": True},
-        configure=_configured(place),
+        configure=_connection_setup(place),
         min_size=0,
         max_size=place.connections,
         num_workers=1,
@@ -139,10 +139,10 @@ def pool(place: DatabaseURL, wait: float) -> ConnectionPool[Session]:
 
 def run(connection: Session, statement: str, parameters: Sequence[Any]) -> list[Any]:
     """Run a shared statement, and return all rows."""
-    return fetched(connection, translated(statement), parameters)
+    return fetch_rows(connection, translated_statement(statement), parameters)
 
 
-def fetched(
+def fetch_rows(
     connection: Session, statement: bytes | str, parameters: Sequence[Any] | Mapping[str, Any] = ()
 ) -> list[Any]:
     """Run a statement of PostgreSQL, and return all rows."""
@@ -199,7 +199,7 @@ def is_lost(error: psycopg.Error, connection: Session | None) -> bool:
 
 
 @contextmanager
-def explained(place: DatabaseURL, wait: float) -> Iterator[None]:
+def translated_errors(place: DatabaseURL, wait: float) -> Iterator[None]:
     """Translate errors of PostgreSQL within the block into neardup errors about the collection ``place``."""
     try:
         yield

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.collection.contract import Operator, Value
-from neardup.collection.store.postgres_session import Session, copy, fetched, run, translated
+from neardup.collection.store.postgres_session import Session, copy, fetch_rows, run, translated_statement
 from neardup.collection.store.segments import MOST_NUMBER, Segments, SegmentWriting, postings_of
 from neardup.errors import InputError
 from neardup.io.place import DatabaseURL
@@ -152,7 +152,7 @@ def foreign_objects(connection: Session, schema: str) -> list[str]:
     wanted = {("r", table, "") for table in TABLES}
     wanted |= {("column", f"{table}.{name}", kind) for table, of in TABLES.items() for name, kind in of.items()}
     wanted |= {("i", name, "") for name in INDEXES}
-    known = {(kind, name, more) for kind, name, more in fetched(connection, _OBJECTS, (schema,) * 6)}
+    known = {(kind, name, more) for kind, name, more in fetch_rows(connection, _OBJECTS, (schema,) * 6)}
     return sorted({name for _, name, _ in wanted ^ known})
 
 
@@ -218,7 +218,7 @@ class PostgresTables:
     def change(self, statement: str, rows: Iterable[Sequence[Any]]) -> int:
         """Run a statement for each row of parameters, and return the number of rows that it changed."""
         with self._connection.cursor() as cursor:
-            cursor.executemany(translated(statement), list(rows))
+            cursor.executemany(translated_statement(statement), list(rows))
             return max(0, cursor.rowcount)
 
     def insert(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -313,7 +313,9 @@ class PostgresTables:
         missing = [word for word in words if word not in self._known]
         if not missing:
             return
-        self._known |= known_words(lambda statement, *given: fetched(self._connection, statement, given), missing)
+        self._known |= known_words(
+            lambda statement, *given: fetch_rows(self._connection, statement, given), missing
+        )
         new = [word for word in missing if word not in self._known]
         last = self.last_number("words")
         if last + len(new) > MOST_NUMBER:
@@ -342,7 +344,7 @@ class WordLists:
     def __init__(self, run: Callable[..., list[Any]], segments: Segments) -> None:
         self._run, self._segments = run, segments
 
-    def containing(
+    def documents_with_words(
         self, words: Sequence[str], beginning: str | None, among: Int64s | None, limit: int | None
     ) -> Int64s:
         """The documents with all these words, and with a word of this ``beginning``."""

@@ -29,7 +29,7 @@ import numpy as np
 
 from neardup.collection.contract import KEPT
 from neardup.collection.store.failures import damaged_error, well_formed
-from neardup.collection.store.statements import LISTED, Tables, listed
+from neardup.collection.store.statements import LISTED, Tables, list_parameter
 from neardup.errors import FormatError
 from neardup.io.decisions import seal
 from neardup.io.place import Place
@@ -94,7 +94,7 @@ class Segment(NamedTuple):
         return (self.number << BLOCK_BITS) + block
 
 
-def registered(table: str) -> str:
+def segments_statement(table: str) -> str:
     """The statement that reads the rows of segments, oldest first."""
     return f"SELECT number, bits, postings, first, last, seal FROM {table} ORDER BY number"
 
@@ -202,7 +202,7 @@ class Segments:
 
     def all(self) -> list[Segment]:
         """The segments, oldest first."""
-        rows = self._run(registered(self._segments))
+        rows = self._run(segments_statement(self._segments))
         for *row, stored in rows:
             if seal(row) != stored:
                 raise self.damaged_error("a row of its posting lists was changed")
@@ -213,14 +213,14 @@ class Segments:
         segments = self.all()
         step = self._portions.hashes
         portions = (hashes[begin : begin + step] for begin in range(0, len(hashes), step))
-        parts = [self._gathered(self._located(segments, portion)) for portion in portions]
+        parts = [self._gather(self._locate(segments, portion)) for portion in portions]
         counts = [np.diff(offsets) for _, offsets in parts]
         offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]))
         return np.concatenate([np.empty(0, np.int64), *(documents for documents, _ in parts)]), offsets
 
     def counts(self, hashes: UInt64s) -> Int64s:
         """The number of documents of each hash."""
-        counted: Int64s = self._located(self.all(), hashes).counts.sum(axis=0)
+        counted: Int64s = self._locate(self.all(), hashes).counts.sum(axis=0)
         return counted
 
     def rarest(self, hashes: UInt64s, most: int, common: dict[int, int]) -> tuple[Int64s, list[Int64s]]:
@@ -243,19 +243,19 @@ class Segments:
         places, lists = np.empty(0, np.int64), list[Int64s]()
         for begin in range(0, len(hashes), self._portions.hashes):
             portion = hashes[begin : begin + self._portions.hashes]
-            located = self._located(segments, portion)
+            located = self._locate(segments, portion)
             counts = located.counts.sum(axis=0)
             if len(common) < _MOST_COMMON:
                 longer = counts > most
                 common.update(zip((portion[longer] & KEPT).tolist(), counts[longer].tolist(), strict=True))
             chosen = _rarest(counts, most)
-            documents, offsets = self._gathered(located.of(chosen))
+            documents, offsets = self._gather(located.of(chosen))
             places = np.concatenate((places, begin + chosen))
             lists += [documents[first:end] for first, end in pairwise(offsets.tolist())]
         chosen = _rarest(np.array([len(documents) for documents in lists], np.int64), most)
         return places[chosen], [lists[k] for k in chosen.tolist()]
 
-    def decoded(self, segment: Segment, low: int = 0, high: int = 1 << KEY_BITS) -> UInt64s:
+    def decoded_postings(self, segment: Segment, low: int = 0, high: int = 1 << KEY_BITS) -> UInt64s:
         """The postings with keys from ``low`` up to ``high``."""
         first, last = segment.row(low >> segment.shift), segment.row((high - 1) >> segment.shift)
         statement = f"SELECT block, data FROM {self._postings} WHERE block BETWEEN ? AND ? ORDER BY block"
@@ -281,7 +281,7 @@ class Segments:
         """The rows with these numbers, which ascend, that exist, in this order."""
         # CROSS JOIN keeps the order, in three quarters of the time of IN with ORDER BY (measured)
         statement = f"SELECT block, data FROM json_each(?) CROSS JOIN {self._postings} ON block = value"
-        return self._run(statement, listed(numbers))
+        return self._run(statement, list_parameter(numbers))
 
     def each(self) -> Iterator[UInt64s]:
         """All postings, some at a time."""
@@ -320,13 +320,13 @@ class Segments:
         """The postings of a segment in order, from some thousand blocks at a time."""
         parts = max(1, (1 << segment.bits) // self._portions.blocks)
         bounds = [(k << KEY_BITS) // parts for k in range(parts + 1)]
-        return (self.decoded(segment, low, high) for low, high in pairwise(bounds))
+        return (self.decoded_postings(segment, low, high) for low, high in pairwise(bounds))
 
     def damaged_error(self, what: str) -> FormatError:
         """The error for tables that were changed."""
         return damaged_error(self._path, what)
 
-    def _located(self, segments: list[Segment], hashes: UInt64s) -> _Located:
+    def _locate(self, segments: list[Segment], hashes: UInt64s) -> _Located:
         """Where the lists of hashes are, in segments that are held and in the blocks of others."""
         keys = (hashes & KEPT).astype(np.int64)
         postings = [self._postings_of(segment, len(keys)) for segment in segments]
@@ -348,7 +348,7 @@ class Segments:
             return None
         known = self._memory.of(segment)
         if known is None and self._memory.is_due(segment, min(keys, 1 << segment.bits)):
-            known = self.decoded(segment)
+            known = self.decoded_postings(segment)
             self._memory.keep(segment, known)
         return known
 
@@ -372,7 +372,7 @@ class Segments:
         shape = len(segments), len(keys)
         return data, counts.reshape(shape), places.reshape(shape)
 
-    def _gathered(self, located: _Located) -> tuple[Int64s, Int64s]:
+    def _gather(self, located: _Located) -> tuple[Int64s, Int64s]:
         data, postings, counts, places = located
         # key by key, and for each key the segments in their order
         ends = np.cumsum(counts.T.ravel())
@@ -473,7 +473,7 @@ class SegmentWriting:
         chosen = segments[begin:]
         total = sum(segment.postings for segment in chosen)
         if total > self._portions.at_once and to_move:
-            self._move([*chosen, self._merged(chosen)._replace(postings=0)], to_move)
+            self._move([*chosen, self._merged_segment(chosen)._replace(postings=0)], to_move)
             return
         while total > self._portions.at_once:
             total -= chosen.pop(0).postings
@@ -518,7 +518,7 @@ class SegmentWriting:
             parts = []
             for k, segment in enumerate(sources):
                 end = -(-high >> segment.shift) << segment.shift  # of the block that ``high`` is in
-                postings = self._segments.decoded(segment, low, end)
+                postings = self._segments.decoded_postings(segment, low, end)
                 count = int(np.count_nonzero(postings >> np.uint64(KEY_BITS) < np.uint64(high)))
                 parts.append(postings[:count])
                 self._delete_below([segment], end)
@@ -538,19 +538,19 @@ class SegmentWriting:
     def _merge(self, segments: list[Segment]) -> None:
         if len(segments) < 2:
             return
-        merged = self._merged(segments)
+        merged = self._merged_segment(segments)
         total = merged.postings
         for one in segments:
             self._tables.run(f"DELETE FROM {self._registered} WHERE number = ?", one.number)
         step = 1 << (KEY_BITS - max(0, (total // self._portions.merged).bit_length()))
         for low in range(0, 1 << KEY_BITS, step):
-            parts = [self._segments.decoded(segment, low, low + step) for segment in segments]
+            parts = [self._segments.decoded_postings(segment, low, low + step) for segment in segments]
             # the blocks read are deleted at once, so that their pages are reused for the new ones
             self._delete_below(segments, low + step)
             self._insert(merged, np.sort(np.concatenate(parts), kind="stable"))
         self._register(merged)
 
-    def _merged(self, segments: list[Segment]) -> Segment:
+    def _merged_segment(self, segments: list[Segment]) -> Segment:
         """The new segment for all postings of segments."""
         total = sum(segment.postings for segment in segments)
         first, last = min(one.first for one in segments), max(one.last for one in segments)
@@ -572,19 +572,19 @@ class SegmentWriting:
         blocks = (held >> shift).astype(np.int64)
         changed = np.unique(blocks[gone])
         kept = held[~gone & np.isin(blocks, changed)]
-        left = [(data, row) for row, data in self._encoded(segment, kept)]
+        left = [(data, row) for row, data in self._encoded_rows(segment, kept)]
         emptied = np.setdiff1d(changed + segment.row(0), [row for _, row in left], assume_unique=True)
         self._tables.change(f"UPDATE {self._blocks} SET data = ? WHERE block = ?", left)
         if len(emptied):
-            self._tables.run(f"DELETE FROM {self._blocks} WHERE block {LISTED}", listed(emptied))
+            self._tables.run(f"DELETE FROM {self._blocks} WHERE block {LISTED}", list_parameter(emptied))
         self._register_again(segment._replace(postings=segment.postings - int(gone.sum())))
         taken: UInt64s = held[gone]
         return taken
 
     def _insert(self, segment: Segment, postings: UInt64s) -> None:
-        self._tables.insert(self._blocks, self._encoded(segment, postings))
+        self._tables.insert(self._blocks, self._encoded_rows(segment, postings))
 
-    def _encoded(self, segment: Segment, postings: UInt64s) -> Iterator[tuple[int, bytes]]:
+    def _encoded_rows(self, segment: Segment, postings: UInt64s) -> Iterator[tuple[int, bytes]]:
         """The rows (block, data) of sorted postings."""
         n = len(postings)
         blocks, ends, out = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(14 * n, np.uint8)

@@ -16,7 +16,7 @@ from uuid import uuid4
 from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings, GivenSettings
 from neardup.collection.store import file
-from neardup.collection.store.failures import busy_error, explained, explained_error, is_busy, well_formed
+from neardup.collection.store.failures import busy_error, explained_error, is_busy, translated_errors, well_formed
 from neardup.collection.store.segments import SegmentWriting
 from neardup.collection.store.sqlite_tables import SqliteLookups, SqliteTables
 from neardup.errors import FormatError, InputError, OutputError
@@ -39,7 +39,7 @@ def back_up(source: sqlite3.Connection, origin: Path, target: Path) -> None:
         with made.open("xb"):
             shutil.copymode(origin, made)
         # the state is that of the open transaction of the source: SQLite does not begin again when others write
-        with explained(origin, 0), closing(sqlite3.connect(made, isolation_level=None)) as copy:
+        with translated_errors(origin, 0), closing(sqlite3.connect(made, isolation_level=None)) as copy:
             copy.execute("PRAGMA synchronous = FULL")
             source.backup(copy, pages=_PAGES)
         _flush(made)
@@ -106,11 +106,11 @@ class SqliteStore(SqliteLookups):
         if not path.exists():
             self._create(given)
         held = file.hold(path)
-        self._reading = file.reading(held.size())
+        self._reading = file.read_settings(held.size())
         self._let_go = weakref.finalize(self, held.release)  # also for a store that was never closed
         try:
             file.require_collection(held, path)
-            with explained(path, wait), well_formed(path):
+            with translated_errors(path, wait), well_formed(path):
                 self.settings = file.checked_settings(self._connection(), path, upgrade=upgrade)
             self.settings.require(given, str(path))
         except BaseException:
@@ -127,11 +127,11 @@ class SqliteStore(SqliteLookups):
 
     @contextmanager
     def _transaction(self) -> Iterator[SqliteTables]:
-        with self._exclusive() as connection, explained(self._place, self._wait):
+        with self._exclusive() as connection, translated_errors(self._place, self._wait):
             self._begin(connection)
             try:
                 self._local.writer = connection
-                with file.recorded(connection):
+                with file.recorded_state(connection):
                     yield SqliteTables(connection)
                 connection.execute("COMMIT")
             finally:
@@ -163,7 +163,7 @@ class SqliteStore(SqliteLookups):
     @contextmanager
     def _part(self) -> Iterator[SqliteTables]:
         connection: sqlite3.Connection = self._local.writer
-        with explained(self._place, self._wait):
+        with translated_errors(self._place, self._wait):
             if not connection.in_transaction:  # SQLite ends it when the disk is full; a savepoint would begin one
                 raise OutputError("The transaction was undone. Nothing of this batch was stored")
             connection.execute("SAVEPOINT part")
@@ -183,16 +183,16 @@ class SqliteStore(SqliteLookups):
         connection = self._connection()
         if connection.in_transaction:  # within another such block, or within a transaction
             self._flush()  # now, because an interrupt would undo the transaction
-            with _stopped(connection, deadline):
+            with _stop_at_deadline(connection, deadline):
                 yield
             return
         try:
-            with explained(self._place, self._wait):
+            with translated_errors(self._place, self._wait):
                 connection.execute("BEGIN")
                 try:
                     # the first look-up fixes the state, not BEGIN
                     connection.execute("SELECT change FROM totals").fetchone()
-                    with _stopped(connection, deadline):
+                    with _stop_at_deadline(connection, deadline):
                         yield
                 finally:
                     if connection.in_transaction:
@@ -215,7 +215,7 @@ class SqliteStore(SqliteLookups):
             return found
         with self._exclusive() as connection:
             try:
-                with explained(self._place, self._wait):
+                with translated_errors(self._place, self._wait):
                     connection.execute("INSERT INTO terms (terms) VALUES ('integrity-check')")
             except FormatError as error:
                 return [f"full-text index: {error.given}"]
@@ -237,7 +237,7 @@ class SqliteStore(SqliteLookups):
             SegmentWriting(tables, self._place).merge_all()
             tables.settle(grown=True)
             tables.run("DELETE FROM keys WHERE number NOT IN (SELECT key FROM facts)")
-        with self._exclusive() as connection, explained(self._place, self._wait):
+        with self._exclusive() as connection, translated_errors(self._place, self._wait):
             connection.execute("VACUUM")
             (blocked, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if blocked:
@@ -274,7 +274,7 @@ class SqliteStore(SqliteLookups):
 
     def _each(self, statement: str, *parameters: Any) -> Iterator[Any]:
         try:
-            with explained(self._place, self._wait):
+            with translated_errors(self._place, self._wait):
                 yield from self._connection().execute(statement, parameters)
         finally:
             self._require_unchanged()
@@ -306,7 +306,7 @@ class SqliteStore(SqliteLookups):
 
     def _connect(self, pragmas: Sequence[str], *, frozen: bool = False) -> sqlite3.Connection:
         self._require_open()
-        with explained(self._place, self._wait):
+        with translated_errors(self._place, self._wait):
             made = file.connect(self._path, pragmas, readonly=self.readonly, frozen=frozen, wait=self._wait)
             made.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, terms, instance)")
         with self._connections_lock:
@@ -323,7 +323,7 @@ class SqliteStore(SqliteLookups):
 
 
 @contextmanager
-def _stopped(connection: sqlite3.Connection, deadline: Deadline) -> Iterator[None]:
+def _stop_at_deadline(connection: sqlite3.Connection, deadline: Deadline) -> Iterator[None]:
     """Interrupt a statement that is running when the deadline passes."""
     if not deadline.limited:
         yield

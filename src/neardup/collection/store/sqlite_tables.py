@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.collection.contract import Operator, Value
 from neardup.collection.store.schema import WITH_BASE_TEXTS, has_base_texts, make_base_texts
-from neardup.collection.store.statements import listed
+from neardup.collection.store.statements import list_parameter
 from neardup.collection.store.store import Store
 from neardup.tables import Int64s
 
@@ -123,16 +123,16 @@ class SqliteLookups(Store):
         [(version,)] = self._all("PRAGMA user_version")
         return bool(version >= WITH_BASE_TEXTS)
 
-    def _containing(
+    def _documents_with_words(
         self, words: Sequence[str], beginning: str | None, among: Int64s | None, limit: int | None
     ) -> Int64s:
         parts = [_all_of(words[k : k + _TERMS_AT_ONCE]) for k in range(0, len(words), _TERMS_AT_ONCE)]
         parts += [] if beginning is None else [_all_of([beginning]) + " *"]
         for part in parts[:-1]:
-            among = self._holding(part, among)
-        return self._holding(parts[-1], among, limit)
+            among = self._documents_matching(part, among)
+        return self._documents_matching(parts[-1], among, limit)
 
-    def _holding(self, match: str, among: Int64s | None, limit: int | None = None) -> Int64s:
+    def _documents_matching(self, match: str, among: Int64s | None, limit: int | None = None) -> Int64s:
         """The documents that an FTS5 expression matches."""
         if among is None:
             return self._matching(match, -1 if limit is None else limit)
@@ -151,7 +151,7 @@ class SqliteLookups(Store):
             "SELECT asked.value FROM json_each(?) AS asked CROSS JOIN terms "
             "WHERE terms.rowid = asked.value AND terms MATCH ?"
         )
-        return self._column(statement, listed(among), match)
+        return self._column(statement, list_parameter(among), match)
 
     def _occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
         last = self._last()
@@ -161,13 +161,13 @@ class SqliteLookups(Store):
             "FROM json_each(?) AS asked ORDER BY asked.key"
         )
         found = [map(int, row.split()) for (row,) in self._all(statement, most, asked)]
-        return np.array([_estimated(count, reached, most, last) for count, reached in found], np.int64)
+        return np.array([_estimate_count(count, reached, most, last) for count, reached in found], np.int64)
 
     def _last(self) -> int:
         [(last,)] = self._all("SELECT MAX(number) FROM documents")
         return last or 0
 
-    def _compared(self, key: str, operator: Operator, value: Value) -> Int64s:
+    def _documents_where(self, key: str, operator: Operator, value: Value) -> Int64s:
         facts = "FROM facts WHERE key = (SELECT number FROM keys WHERE name = ?)"
         if operator == "!=":
             return self._column(
@@ -199,6 +199,6 @@ def _all_of(terms: Sequence[str]) -> str:
     return " AND ".join(f'"{term}"' for term in terms)
 
 
-def _estimated(count: int, reached: int, most: int, last: int) -> int:
+def _estimate_count(count: int, reached: int, most: int, last: int) -> int:
     """Estimate the documents if the rest, up to number ``last``, is like those up to ``reached``."""
     return count if count < most else max(most, round(most * last / reached))

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 from neardup.tables import Int64s
 
 LISTED = "IN (SELECT value FROM json_each(?))"
-"""The condition that a whole number is one of a list, which is one parameter: see ``listed``."""
+"""The condition that a whole number is one of a list, which is one parameter: see ``list_parameter``."""
 
 NO_LIMIT = (1 << 63) - 1
 """More rows than there are."""
 
 
-def listed(numbers: Int64s | Iterable[int]) -> str:
+def list_parameter(numbers: Int64s | Iterable[int]) -> str:
     """Whole numbers as the parameter of ``LISTED``.
 
     >>> listed([3, 5])

@@ -59,7 +59,9 @@ class Blocks:
     @cached_property
     def rest(self) -> tuple[Int64s, Int64s]:
         """The stretches int64[r, 2] (begin, end) of A and of B that are in no block."""
-        return _uncovered(self.blocks[:, [0, 2]], self.sizes[0]), _uncovered(self.blocks[:, [1, 2]], self.sizes[1])
+        return _gaps_between(self.blocks[:, [0, 2]], self.sizes[0]), _gaps_between(
+            self.blocks[:, [1, 2]], self.sizes[1]
+        )
 
     @property
     def left(self) -> tuple[int, int]:
@@ -131,7 +133,7 @@ def _members(begins: Int64s, sizes: Int64s) -> Int64s:
     return np.arange(before[-1]) - np.repeat(before[:-1] - begins, sizes)
 
 
-def _uncovered(stretches: Int64s, size: int) -> Int64s:
+def _gaps_between(stretches: Int64s, size: int) -> Int64s:
     """Return the stretches int64[r, 2] of 0 … size − 1 outside the given disjoint ones (begin, length)."""
     order = np.argsort(stretches[:, 0])
     begins, ends = stretches[order, 0], stretches[order].sum(axis=1)

@@ -281,7 +281,7 @@ def numbers_of(reading: Reading) -> Numbers:
     digit = _digits(points) & inside
     numerals = np.flatnonzero(digit)
     first = digit & ~np.concatenate(([False], digit[:-1] & ~begins[1:]))[: len(digit)]
-    first[places[_joined(reading, numerals), 0]] = False
+    first[places[_continued_numbers(reading, numerals), 0]] = False
     kept = inside & (first | ~digit)
     digits, words = points.copy(), points.copy()
     words[digit] = _NUMBER
@@ -322,7 +322,7 @@ def _tokens_in(places: Int64s, size: int) -> tuple[Bools, Bools]:
     return begins, np.cumsum(edges, dtype=np.int8)[:-1] > 0
 
 
-def _joined(reading: Reading, digits: Int64s) -> Int64s:
+def _continued_numbers(reading: Reading, digits: Int64s) -> Int64s:
     """Return the tokens that continue the number before them: both are ``digits``, without a line end between."""
     places = reading.token_places
     tokens, counts = np.unique(np.searchsorted(places[:, 0], digits, "right") - 1, return_counts=True)

@@ -109,12 +109,12 @@ class ComparisonBody:
     ) -> None:
         self._found, self._full = record, full
         self._alignment: Alignment = record.alignment
-        flows = tuple(wording.flowed(text) for text in (record.a.text, record.b.text))
+        flows = tuple(wording.flow_lines(text) for text in (record.a.text, record.b.text))
         self.has_hard_lines = flows != (record.a.text, record.b.text)
         """Whether a text has hard line ends inside paragraphs."""
         self._texts = flows if flowed else (record.a.text, record.b.text)
         if flowed and self.has_hard_lines:
-            self._alignment = _flowing(self._alignment, flows)
+            self._alignment = _join_flowing_rows(self._alignment, flows)
         self._differing = wording.rows_that_differ(self._alignment)
         self.sides = tuple(zip("AB", names, strict=True))
         self.heads = tuple(zip("AB", distinct(without_common(*names)[1], HEAD), strict=True))
@@ -126,7 +126,7 @@ class ComparisonBody:
         self.opens_list = full or self.count <= LISTED_OPEN
         self.notes = list(wording.notes_on(record))
         self.style_words = wording.style_words(record)
-        self.uncounted = wording.uncounted(record) or "boilerplate" * record.ignores
+        self.uncounted = wording.uncounted_text(record) or "boilerplate" * record.ignores
         self.proven = record.proven
 
     def html(self, macro: str, *values: object) -> Markup:
@@ -349,7 +349,7 @@ class _Side:
         return min(first, end), max(min(first, end), last)
 
 
-def _flowing(alignment: Alignment, flows: tuple[str, ...]) -> Alignment:
+def _join_flowing_rows(alignment: Alignment, flows: tuple[str, ...]) -> Alignment:
     """Return the alignment with rows joined where only a hard line end parts them in both texts.
 
     A row that differs takes the equal ones after it, and those before it that no other one has; it stays one.
@@ -396,7 +396,7 @@ class TextRows:
         self._alignment, self._cut = alignment, cut
         self.prefix, self.unit = prefix, wording.unit_of(record)
         self._kinds = alignment.table.kinds.tolist()
-        self._other_style = wording.restyled(alignment).tolist()
+        self._other_style = wording.restyled_rows(alignment).tolist()
         self._numbers = np.cumsum(alignment.table.kinds != EQUAL_ROW).tolist()
         self._differing = wording.rows_that_differ(alignment).tolist()
         self._words = wording.words_of_rows(alignment)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from neardup.comparison.alignment import ROW_KINDS
 from neardup.comparison.show import words as wording
-from neardup.display import TAB, Fragment, aligned, columns, counted, painted, printable, tail, visible
+from neardup.display import TAB, Fragment, aligned_lines, colour_line, columns, counted, printable, tail, visible
 from neardup.kernels.rows import (
     BETWEEN,
     CHANGED,
@@ -105,9 +105,9 @@ def as_text(
     """
     codes = COLOURS if colour else {}
     width = max(width, NARROWEST)
-    alignment, other_style = record.alignment, wording.restyled(record.alignment)
+    alignment, other_style = record.alignment, wording.restyled_rows(record.alignment)
     for line in (*_head(record, names, width, other_style), []):
-        yield "".join(painted(line, codes)).rstrip()
+        yield "".join(colour_line(line, codes)).rstrip()
     base = wording.base_spans(record, 0), wording.base_spans(record, 1)
     body = (_TwoColumns if width >= TWO_COLUMNS else _Inline)(alignment, width, codes, other_style, base)
     yield from body.head()
@@ -124,7 +124,7 @@ def facts_of(record: ComparisonRecord, width: int, every: bool) -> Iterator[str]
     facts += [("characters", f"{characters} (in equal {wording.unit_of(record)}s)")] * bool(characters)
     facts += [("boilerplate", wording.base_sentence(record))] * record.ignores
     facts += [("left out", wording.left_out_sentence(record))] * record.leaves_out
-    for text in aligned([*facts, *(("note", note) for note in wording.notes_on(record))], width):
+    for text in aligned_lines([*facts, *(("note", note) for note in wording.notes_on(record))], width):
         yield from text.splitlines()
     yield ""
     shown = [each for each in record.described() if every or each[0] in wording.MAIN_MEASURES]
@@ -136,7 +136,7 @@ def facts_of(record: ComparisonRecord, width: int, every: bool) -> Iterator[str]
         table.append((name, line if every else f"{line}. {sentence}"))
     if not every:
         table.append(("all measures", "--all"))
-    for text in aligned(table, width):
+    for text in aligned_lines(table, width):
         yield from text.splitlines()
 
 
@@ -152,8 +152,8 @@ def _head(record: ComparisonRecord, names: tuple[str, str], width: int, other_st
         marks.append(f"= equal but for {wording.style_words(record)}")
     if len(alignment.units):
         marks.append("[n] a match begins")
-    if wording.uncounted(record):
-        marks.append(f"|:{wording.uncounted(record)}:| does not count")
+    if wording.uncounted_text(record):
+        marks.append(f"|:{wording.uncounted_text(record)}:| does not count")
     unbroken = (mark.replace(" ", "\u00a0") for mark in marks)
     for line in wrap(", ".join(unbroken), width - 3):
         yield [("   " + line.replace("\u00a0", " "), "note")]
@@ -208,7 +208,7 @@ class _Body:
         yield self._paint(words, "note")
 
     def _paint(self, text: str, style: str) -> str:
-        return "".join(painted([(text, style)], self._codes))
+        return "".join(colour_line([(text, style)], self._codes))
 
     def _mark(self, row: int, marks: Mapping[str, str]) -> str:
         """Return the mark in the margin of a row."""
@@ -319,7 +319,7 @@ class MarkedRows:
         if self._kinds[row] == EQUAL_ROW:
             return list(self._sides[0].equal(row))
         filled = [begin < end for begin, end in (side.bounds(row) for side in self._sides)]
-        return list(self._merged(row)) if all(filled) else self._one(row, filled.index(True))
+        return list(self._merged_row(row)) if all(filled) else self._one(row, filled.index(True))
 
     def _one(self, row: int, which: int) -> list[Fragment]:
         """Return a row that one side has; its note precedes the white space at its end."""
@@ -331,7 +331,7 @@ class MarkedRows:
             fragments += [(solid, style), (f" ({note})", "note"), (text[len(solid) :], "")]
         return fragments
 
-    def _merged(self, row: int) -> Iterator[Fragment]:
+    def _merged_row(self, row: int) -> Iterator[Fragment]:
         """Yield a row of both sides, from one equal piece to the next: the text of A there, then that of B."""
         (a, b), kind = self._sides, self._kinds[row]
         (p, last_p), (q, last_q) = a.bounds(row), b.bounds(row)
@@ -339,7 +339,7 @@ class MarkedRows:
             stop_p, edited_a = _to_same(a.kinds, p, last_p)
             stop_q, edited_b = _to_same(b.kinds, q, last_q)
             if edited_a and edited_b:
-                yield from self._replaced((p, stop_p), (q, stop_q), kind)
+                yield from self._replacement((p, stop_p), (q, stop_q), kind)
             elif edited_b or (not edited_a and p == stop_p):
                 yield from b.pieces(q, stop_q, kind)
             else:
@@ -348,7 +348,7 @@ class MarkedRows:
                 yield from a.pieces(stop_p, stop_p + 1, kind)
             p, q = stop_p + 1, stop_q + 1
 
-    def _replaced(self, of_a: tuple[int, int], of_b: tuple[int, int], kind: int) -> Iterator[Fragment]:
+    def _replacement(self, of_a: tuple[int, int], of_b: tuple[int, int], kind: int) -> Iterator[Fragment]:
         """Yield pieces of A that others of B replace, and these; the text around them, which both have, once."""
         (a, b), ends = self._sides, []
         for side, (begin, end) in zip(self._sides, (of_a, of_b), strict=True):
@@ -391,7 +391,7 @@ class _Side:
         if row in self._opened:
             yield from self.pieces(*self._bounds[row], EQUAL_ROW)
         else:
-            yield from self._painted(self._plain[row], "")
+            yield from self._fragments(self._plain[row], "")
 
     def pieces(self, begin: int, end: int, row_kind: int) -> Iterator[Fragment]:
         """Yield the pieces [begin, end) of a row with their marks."""
@@ -403,14 +403,14 @@ class _Side:
             if kind in (CHANGED, CHARACTERS):
                 style, *marks = _CHANGED[self._which]
                 is_marked = kind == CHARACTERS or row_kind == CHANGED_ROW
-                yield from self._painted(span, style, marks if is_marked else _NO_MARKS)
+                yield from self._fragments(span, style, marks if is_marked else _NO_MARKS)
             elif kind == MOVED:
                 plain, style = row_kind in (MOVED_A, MOVED_B), f"moved{match % STYLES_OF_MATCHES}"
-                yield from self._painted(span, style, _NO_MARKS if plain else ("<~", "~>"))
+                yield from self._fragments(span, style, _NO_MARKS if plain else ("<~", "~>"))
             else:
-                yield from self._painted(span, "")
+                yield from self._fragments(span, "")
 
-    def _painted(self, span: list[int], style: str, marks: Sequence[str] = _NO_MARKS) -> Iterator[Fragment]:
+    def _fragments(self, span: list[int], style: str, marks: Sequence[str] = _NO_MARKS) -> Iterator[Fragment]:
         """Yield the characters of a span between ``marks``: in one style, but base text in its own."""
         (begin, end), (before, after) = span, marks
         if not self._base:
@@ -562,7 +562,7 @@ class Styled:
         starts, styles = self._parts(), [style for _, style in self._fragments]
         for cut in self.cuts:
             spans = ((cut.indent, cut.solid), (cut.begin, cut.end))
-            yield "".join(painted(_merged(text, spans, starts, styles), codes))
+            yield "".join(colour_line(_merge_spans(text, spans, starts, styles), codes))
 
     def _parts(self) -> list[int]:
         """Return the start of each fragment, before the white space that it falls in.
@@ -573,9 +573,9 @@ class Styled:
         for text, _ in self._fragments:
             starts.append(place)
             place += len(text)
-        return [self._settled(start) for start in starts]
+        return [self._before_blanks(start) for start in starts]
 
-    def _settled(self, start: int) -> int:
+    def _before_blanks(self, start: int) -> int:
         text = self._text
         if start < len(text) and _is_blank(text[start]):
             while start and _is_blank(text[start - 1]):
@@ -587,7 +587,7 @@ def _is_blank(char: str) -> bool:
     return char.isspace() and char not in f"\n{HARD_SPACE}"
 
 
-def _merged(
+def _merge_spans(
     text: str, spans: Iterable[tuple[int, int]], starts: list[int], styles: list[str]
 ) -> Iterator[Fragment]:
     """Yield the spans of a line; adjacent text of one style is one fragment."""

@@ -17,7 +17,7 @@ from neardup.display import counted, number, similarity
 from neardup.kernels.rows import CHANGED, CHARACTERS, CHARACTERS_ROW, EQUAL_ROW, MOVED
 from neardup.tables import Bools
 from neardup.text.characters import COUNTED, KINDS, CharacterDifference
-from neardup.text.cleaning import merged
+from neardup.text.cleaning import merged_places
 
 if TYPE_CHECKING:
     from neardup.comparison.alignment import Alignment
@@ -120,7 +120,7 @@ def _kinds_left_out(counts: Mapping[str, Any]) -> Iterator[str]:
             yield counted(count, noun)
 
 
-def uncounted(record: ComparisonRecord) -> str:
+def uncounted_text(record: ComparisonRecord) -> str:
     """Return the name of the text that does not count."""
     names = ["boilerplate"] * bool(len(record.base_a) or len(record.base_b))
     names += ["left out"] * bool(len(record.left_out_a) or len(record.left_out_b))
@@ -140,7 +140,7 @@ def base_spans(record: ComparisonRecord, which: int) -> list[tuple[int, int]]:
     )[which]
     if len(left_out):
         base = np.column_stack((units.spans[runs[:, 0], 0], units.spans[runs[:, 1] - 1, 1])).reshape(-1, 2)
-        both = merged(np.concatenate((base, left_out)))
+        both = merged_places(np.concatenate((base, left_out)))
         return [(begin, end) for begin, end in both.tolist()]
     return [(int(units.spans[begin, 0]), int(units.spans[end - 1, 1])) for begin, end in runs.tolist()]
 
@@ -227,7 +227,7 @@ def same_units(record: ComparisonRecord) -> bool:
     return len(record.a) == len(record.b) and bool((record.a.hashes == record.b.hashes).all())
 
 
-def restyled(alignment: Alignment) -> Bools:
+def restyled_rows(alignment: Alignment) -> Bools:
     """Return bool[rows]: whether the sides of an equal row differ in characters that do not count."""
     flags = np.zeros(len(alignment.table), np.bool_)
     for each in alignment.characters:
@@ -277,7 +277,7 @@ def part_of(text: str, begin: int, end: int) -> str:
     return text[begin : end - cuts].replace(FILLER, "")
 
 
-def flowed(text: str) -> str:
+def flow_lines(text: str) -> str:
     r"""Return a text of the same length, with a space for each hard line end inside paragraphs.
 
     A line end of two characters is a space and ``FILLER``, which is not shown.

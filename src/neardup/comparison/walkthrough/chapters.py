@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from neardup.display import columns, counted, number, printable, shortened, similarity, tail
+from neardup.display import columns, counted, number, printable, shorten, similarity, tail
 from neardup.display.pictures import ErrorBar, Picture, SCurve, error_bars, heat_map
 from neardup.display.view import NO_MARKS, Mark, page_of_sections, part, preformatted, table, view
 
@@ -58,7 +58,7 @@ def html(explained: ExplanationRecord) -> str:
 
 def page(explained: ExplanationRecord) -> str:
     """Return a self-contained page of all sections, light or dark as the system is; all text is escaped."""
-    names = ", ".join(shortened(printable(document.name), 40) for document in explained.documents)
+    names = ", ".join(shorten(printable(document.name), 40) for document in explained.documents)
     parts = (section.html(inline=False, level=2) for section in sections(explained, WIDE))
     return page_of_sections(TITLE, parts, GENERATOR, title=f"{TITLE}: {names}")
 
@@ -73,7 +73,7 @@ def sections(explained: ExplanationRecord, width: int) -> Iterator[Section]:
 
 
 def _chapters(explained: ExplanationRecord, width: int) -> Iterator[Section]:
-    yield _held(explained)
+    yield _sets_section(explained)
     shown = [drawn for drawn in explained.drawn if drawn.slots <= FEW or len(explained.drawn) == 1]
     for drawn in shown:
         yield _functions(explained, drawn, width)
@@ -113,7 +113,7 @@ class ShownTable:
             over -= widths[column] - kept
             widths[column] = kept
         for cells in (self.head, *self.rows):
-            placed = (self._placed(i, cell, widths[i]) for i, cell in enumerate(cells))
+            placed = (self._place(i, cell, widths[i]) for i, cell in enumerate(cells))
             yield (" " * GAP + (" " * GAP).join(placed)).rstrip()
 
     def html(self, inline: bool) -> Iterator[str]:
@@ -121,9 +121,9 @@ class ShownTable:
         numbers = frozenset(range(len(self.head))) - self.left
         yield table(self.head, self.rows, numbers, inline=inline, marks=self.marks)
 
-    def _placed(self, column: int, cell: str, width: int) -> str:
+    def _place(self, column: int, cell: str, width: int) -> str:
         if column in self.left:
-            cell = shortened(cell, width)
+            cell = shorten(cell, width)
             return cell + " " * (width - columns(cell))
         return " " * (width - columns(cell)) + cell
 
@@ -160,13 +160,13 @@ class Section:
         """Yield the section as lines, with blank lines between its parts."""
         yield self.title
         yield "-" * len(self.title)
-        yield from folded(self.says, width)
+        yield from fold_lines(self.says, width)
         for shown in self.parts:
             lines = list(shown.text(width))
             yield from ["", *lines] if lines else ()
         if self.notes:
             yield ""
-            yield from folded(self.notes, width)
+            yield from fold_lines(self.notes, width)
 
     def html(self, inline: bool = True, level: int = 4) -> str:
         """Return the section as HTML with a heading of this level; all text is escaped."""
@@ -174,7 +174,7 @@ class Section:
         return part("section", self.title, level, self.beside or self.says, parts, self.notes)
 
 
-def folded(texts: Sequence[str], width: int) -> Iterator[str]:
+def fold_lines(texts: Sequence[str], width: int) -> Iterator[str]:
     """Yield paragraphs in lines of at most ``width`` characters."""
     for text in texts:
         yield from wrap(text, width)
@@ -309,7 +309,7 @@ def _documents(explained: ExplanationRecord) -> Section:
     )
 
 
-def _held(explained: ExplanationRecord) -> Section:
+def _sets_section(explained: ExplanationRecord) -> Section:
     run = counted(explained.length, "word" if explained.unit == "word" else "character")
     # a space at the end of a character shingle would be invisible
     space = " " if explained.unit == "word" else "␣"
@@ -519,8 +519,8 @@ def _bands(explained: ExplanationRecord, drawn: DrawnHashes, bands: Bands) -> Se
             pair_of(explained, pair),
             similarity(pair.resemblance),
             similarity(bands.probability(pair)),
-            f"{bands.shared(pair)} of {count}",
-            "yes" if bands.shared(pair) else "no",
+            f"{bands.shared_count(pair)} of {count}",
+            "yes" if bands.shared_count(pair) else "no",
         )
         for pair in explained.pairs
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from neardup.comparison.walkthrough.explanation import read_small
-from neardup.display import columns, counted, shortened, similarity
+from neardup.display import columns, counted, shorten, similarity
 from neardup.display.pictures import heat_map
 from neardup.display.view import heading, name_of, paragraph, table, view
 from neardup.tables import Floats
@@ -50,7 +50,7 @@ class Similarities:
         return {"names": list(self.names), **settings, **matrices}
 
     def __str__(self) -> str:
-        rows = [(*(shortened(name, _NAME) for name in row[:2]), *row[2:]) for row in (_HEAD, *self._rows())]
+        rows = [(*(shorten(name, _NAME) for name in row[:2]), *row[2:]) for row in (_HEAD, *self._rows())]
         width = max(columns(name) for row in rows for name in row[:2]) + 2
         lines = (
             "".join(
@@ -70,8 +70,8 @@ class Similarities:
             paragraph(self._sentence()),
             table(_HEAD, self._rows(), frozenset({2, 3, 4})),
             *map(paragraph, self._rest()),
-            *_pictured(names, self.exact.tolist(), "Exact resemblance"),
-            *_pictured(names, self.estimated.tolist(), f"Resemblance estimated from {self.slots} slots"),
+            *_heat_map(names, self.exact.tolist(), "Exact resemblance"),
+            *_heat_map(names, self.estimated.tolist(), f"Resemblance estimated from {self.slots} slots"),
         )
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -91,7 +91,7 @@ class Similarities:
         return f"Resemblance of {shingled}: counted, and estimated from {self.slots} slots"
 
 
-def _pictured(names: list[str], values: list[list[float]], title: str) -> tuple[str, str]:
+def _heat_map(names: list[str], values: list[list[float]], title: str) -> tuple[str, str]:
     """A heat map below its title."""
     return paragraph(title), heat_map(names, values, title).figure()
 

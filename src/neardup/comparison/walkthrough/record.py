@@ -63,7 +63,7 @@ class Bands:
         """
         return 1 - (1 - pair.resemblance**self.rows) ** len(self.buckets) if pair.union else 0.0
 
-    def shared(self, pair: Exact) -> int:
+    def shared_count(self, pair: Exact) -> int:
         """Return the number of bands in which both documents are in one bucket."""
         return sum(any(pair.a in bucket and pair.b in bucket for bucket in band) for band in self.buckets)
 
@@ -160,7 +160,7 @@ class ExplanationRecord:
                 | {"union": pair.union, "resemblance": pair.resemblance}
                 for pair in self.pairs
             ],
-            "drawn": [self._drawn(drawn) for drawn in self.drawn],
+            "drawn": [self._hashes_as_data(drawn) for drawn in self.drawn],
             "chunks": [vars(chunk) for chunk in self.chunks],
             "notes": list(self.notes),
         }
@@ -176,7 +176,7 @@ class ExplanationRecord:
         for number, (shingle, members) in enumerate(zip(self.shingles, self.held, strict=True), 1):
             yield {"row": number, "shingle": shingle, "in": [int(is_held) for is_held in members]}
 
-    def _drawn(self, drawn: DrawnHashes) -> dict[str, Any]:
+    def _hashes_as_data(self, drawn: DrawnHashes) -> dict[str, Any]:
         signatures = [[None if x == NOTHING else x for x in row] for row in drawn.signatures.tolist()]
         return {
             "family": drawn.family,
@@ -204,7 +204,8 @@ class ExplanationRecord:
                 for band in bands.buckets
             ],
             "pairs": [
-                self._labels(pair) | {"shared_bands": bands.shared(pair), "probability": bands.probability(pair)}
+                self._labels(pair)
+                | {"shared_bands": bands.shared_count(pair), "probability": bands.probability(pair)}
                 for pair in self.pairs
             ],
         }

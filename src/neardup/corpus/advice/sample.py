@@ -28,7 +28,7 @@ from neardup.text.sketch import (
     BaseText,
     ShingleSets,
     base_text_of,
-    cleaned,
+    clean_texts,
     left_sets,
     shingle_sets,
     sign,
@@ -83,7 +83,7 @@ class SampledTexts:
 
     def counted(self, settings: Settings) -> "tuple[SampledTexts, Settings]":
         """Return the sample without the text that the settings leave out, and settings that leave out no more."""
-        clean, base = cleaned(self.texts, settings), cleaned(self.base, settings)
+        clean, base = clean_texts(self.texts, settings), clean_texts(self.base, settings)
         return replace(self, texts=clean.texts, base=base.texts), replace(settings, cleaning=Cleaning())
 
     def related(self, relations: Relations) -> Related:

@@ -94,7 +94,7 @@ def decontaminate(
     documents = open_documents(train, reading=chosen.reading)
     columns = choose_columns(documents, text, id)
     search = ItemSearch.of(items, chosen, rules)
-    return weighed(scan_training(documents, columns, search, meter), documents, columns, meter)
+    return weigh_candidates(scan_training(documents, columns, search, meter), documents, columns, meter)
 
 
 def rules_of(share: float, run: int, common: float) -> MatchRules:
@@ -107,7 +107,7 @@ def rules_of(share: float, run: int, common: float) -> MatchRules:
     return MatchRules(Fraction(str(share)), run, Fraction(str(common)))
 
 
-def weighed(scan: TrainingScan, documents: Documents, columns: Chosen, meter: Meter) -> Contamination:
+def weigh_candidates(scan: TrainingScan, documents: Documents, columns: Chosen, meter: Meter) -> Contamination:
     """Weigh the candidates of a scan by how common their shingles are in all documents of the scan."""
     search, (trained, faults) = scan.search, _named_once(scan.candidates, columns)
     weights = Weights(search.items, search.rules, scan.counts.texts, scan.counts.documents)
@@ -118,7 +118,7 @@ def weighed(scan: TrainingScan, documents: Documents, columns: Chosen, meter: Me
         for table in (proven, common):
             table.add(MATCHES.empty_table())
         for batch in trained.to_batches():
-            matches, is_proven, candidates = weights.judged(batch)
+            matches, is_proven, candidates = weights.judge(batch)
             of_items = pa.Table.from_batches([matches.filter(pa.array(is_proven))])
             proven.add(of_items)
             common.add(pa.Table.from_batches([matches.filter(pa.array(~is_proven))]))
@@ -137,7 +137,7 @@ def _named_once(candidates: pa.Table, columns: Chosen) -> tuple[pa.Table, Sequen
     if not columns.id_guessed:
         return candidates, ()
     each = candidates.select(["id", "source", "row"]).group_by(["id", "source", "row"]).aggregate([])
-    dropped = columns.dropped(each["id"])
+    dropped = columns.dropped_ids_note(each["id"])
     if not dropped:
         return candidates, ()
     parts = candidates["source"], candidates["row"].cast(pa.large_string()), pa.scalar("#", pa.large_string())

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.corpus.contamination.evidence import Weights
-from neardup.corpus.contamination.matches import decoded, valid_text
+from neardup.corpus.contamination.matches import decode_text, valid_text
 from neardup.errors import SettingError
 from neardup.io.inputs import Chosen, Documents, NativeRows
 from neardup.io.outputs import have_one_column, with_texts
@@ -37,7 +37,7 @@ class Cutter:
     def passages(self, text: str, items: Iterable[int]) -> list[Passage]:
         """The passages of the items in a text, in order; they do not overlap."""
         read = words(text, self.weights.items.key)
-        covered, weighty = self._covered(read.hashes, sorted(set(items)))
+        covered, weighty = self._covered_tokens(read.hashes, sorted(set(items)))
         edges = np.flatnonzero(np.diff(np.concatenate(([0], covered.astype(np.int8), [0]))))
         runs: list[list[int]] = []
         for begin, end in edges.reshape(-1, 2).tolist():
@@ -55,7 +55,7 @@ class Cutter:
             done = end
         return "".join((*pieces, text[done:]))
 
-    def _covered(self, tokens: UInt64s, items: list[int]) -> tuple[Bools, Bools]:
+    def _covered_tokens(self, tokens: UInt64s, items: list[int]) -> tuple[Bools, Bools]:
         """Which tokens the windows of the items cover, and which of them are in windows that are not common."""
         known, common = self.weights.items, self.weights.common
         hashes = np.concatenate((known.wanted.shingles, known.wanted.whole))
@@ -83,7 +83,7 @@ def _whole(spans: Int64s, begin: int, end: int) -> Passage:
     return int(spans[begin, 0]), int(spans[end - 1, 1])
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -116,11 +116,11 @@ def cut_rows(native: NativeRows, column: str, hits: Mapping[int, Sequence[int]],
     passages: list[tuple[int, int, int, str]] = []
 
     def cut(data: bytes, number: int) -> bytes:
-        text = decoded(data)
+        text = decode_text(data)
         places = cutter.passages(text, hits[number])
         for begin, end in places:
-            before, cut = (_encoded(part) for part in (text[:begin], text[begin:end]))
+            before, cut = (_encode(part) for part in (text[:begin], text[begin:end]))
             passages.append((number, len(before), len(before) + len(cut), valid_text(text[begin:end])))
-        return _encoded(cutter.cut(text, places))
+        return _encode(cutter.cut(text, places))
 
     return CutRows(with_texts(native, column, hits.keys(), cut), passages)

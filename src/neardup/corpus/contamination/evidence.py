@@ -70,7 +70,7 @@ class Weights:
         """Which distinct windows are common."""
         return (self.documents > self.rules.most_documents(self.texts)) | (self.items.sets_with > 1)
 
-    def judged(self, candidates: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools, pa.RecordBatch]:
+    def judge(self, candidates: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools, pa.RecordBatch]:
         """Weigh candidates: their MATCHES, which of them are proven, and the proven ones among ``candidates``.
 
         ``candidates`` have the columns ``id``, ``source`` and ``row`` besides CANDIDATES.

@@ -24,7 +24,7 @@ from neardup.io.inputs import (
     Problem,
     choose_columns,
     find_column,
-    joined,
+    joined_name,
     open_files,
     paths_of,
     texts_in,
@@ -93,7 +93,7 @@ class ItemTexts(Sequence[ItemText]):
         return cls(pa.Table.from_arrays(arrays, _COLUMNS.names).cast(_COLUMNS))
 
     @classmethod
-    def joined(cls, parts: Sequence["ItemTexts"]) -> "ItemTexts":
+    def concatenate(cls, parts: Sequence["ItemTexts"]) -> "ItemTexts":
         """All of the parts, one after the other."""
         tables = [cls.of([]).table, *(part.table for part in parts)]
         return cls(pa.concat_tables(tables).unify_dictionaries().combine_chunks())
@@ -235,7 +235,7 @@ def read_items(
                         parts.append(ItemTexts.of(items))
                         advance(len(items))
             parts.append(ItemTexts.of(_without_repeats(turns)))
-        items_of_all = ItemTexts.joined(parts)
+        items_of_all = ItemTexts.concatenate(parts)
         del parts
         release_memory()
         if not items_of_all:
@@ -263,16 +263,16 @@ def _choices(
         known = next((field for field in QUESTIONS if field in columns), None)
         if known is None:
             return [("", None)], list(choose_columns(opened, None, id, ITEM_OPTIONS).notes)
-        spelled = _spelled(opened, known)
+        spelled = _field_texts(opened, known)
         return [(known, spelled)], [
             f'"{printable(spelled)}" of {printable(str(name))} (guessed; --fields sets it)'
         ]
     there = [field for field in fields if _root_of(field, columns) in columns]
     if not there:
         find_column(opened, _root_of(fields[0], columns), "--fields")  # raises, with the columns
-    choices: list[Choice] = [(field, _spelled(opened, field)) for field in there]
+    choices: list[Choice] = [(field, _field_texts(opened, field)) for field in there]
     if len(choices) > 1:
-        choices.append((TOGETHER, joined([column or "" for _, column in choices])))
+        choices.append((TOGETHER, joined_name([column or "" for _, column in choices])))
     missing = [field for field in fields if field not in there]
     return choices, [f"{printable(str(name))} has no field {printable(field)}" for field in missing]
 
@@ -282,14 +282,14 @@ def _root_of(field: str, columns: set[str]) -> str:
     return paths[0].root if paths else field
 
 
-def _spelled(opened: Documents, field: str) -> str:
+def _field_texts(opened: Documents, field: str) -> str:
     """The texts of a field; of a list or record those of its elements: their content, value or text, else all."""
     nested = texts_in(field, types_of(opened).get(field))
     if not nested or any(column.name == field and column.kind == "text" for column in opened.columns):
         return field
     leaves = {path: path.removesuffix("[]").rpartition(".")[2] for path in nested}
     texts = [path for path in nested if leaves[path] in _LEAVES]
-    return joined(texts or nested) or field
+    return joined_name(texts or nested) or field
 
 
 def _items_of(

@@ -158,7 +158,7 @@ class _Hit:
         for match in rest.tolist():
             if self.numbers[match] != text:
                 text = int(self.numbers[match])
-                spans = words(decoded(self.texts[text].as_py()), self.key).spans
+                spans = words(decode_text(self.texts[text].as_py()), self.key).spans
             places[match] = spans[first[match], 0], spans[first[match] + count[match] - 1, 1]
         return places
 
@@ -167,13 +167,13 @@ class _Hit:
         passages, contexts, read, text = [], [], -1, ""
         for number, (begin, end) in zip(self.numbers.tolist(), places.tolist(), strict=True):
             if number != read:
-                read, text = number, decoded(self.texts[number].as_py())
+                read, text = number, decode_text(self.texts[number].as_py())
             passages.append(valid_text(text[begin : min(end, begin + PASSAGE)]))
             contexts.append(valid_text(text[max(0, begin - CONTEXT) : min(end, begin + PASSAGE) + CONTEXT]))
         return pa.array(passages, pa.large_string()), pa.array(contexts, pa.large_string())
 
 
-def decoded(text: bytes) -> str:
+def decode_text(text: bytes) -> str:
     """The text as characters; bytes that are not UTF-8 stay apart, and belong to no token."""
     return text.decode("utf-8", "surrogateescape")
 

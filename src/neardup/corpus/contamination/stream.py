@@ -83,7 +83,7 @@ def scan_training(documents: Documents, columns: Chosen, search: ItemSearch, met
     table = Scratch().table()
 
     def work(chunk: Chunk) -> tuple[pa.Table, ScanPart]:
-        return _scanned(chunk, columns, search, journal)
+        return _scan_chunk(chunk, columns, search, journal)
 
     names = [columns.text, *([columns.id] if columns.id else [])]
     with meter.stage("scan", None, "documents") as advance, table:
@@ -98,7 +98,7 @@ def scan_training(documents: Documents, columns: Chosen, search: ItemSearch, met
     return TrainingScan(search, table.table, counts, documents.names, problems)
 
 
-def _scanned(
+def _scan_chunk(
     chunk: Chunk, columns: Chosen, search: ItemSearch, journal: FinishedParts | None
 ) -> tuple[pa.Table, ScanPart]:
     name = f"chunk {chunk.index}"
@@ -132,7 +132,7 @@ def stored_scan(folders: Sequence[Path], search: ItemSearch) -> TrainingScan:
     with table:
         table.add(TRAINED.empty_table())
         for folder in folders:
-            facts, candidates, windows = _stored(folder)
+            facts, candidates, windows = _load_scan(folder)
             if (facts.items, facts.share) != (search.items.digest, str(search.rules.share)):
                 raise InputError(
                     f"{printable(str(folder))} was scanned for other test items, or with another share",
@@ -150,7 +150,7 @@ def stored_scan(folders: Sequence[Path], search: ItemSearch) -> TrainingScan:
     return TrainingScan(search, table.table, counts, sources)
 
 
-def _stored(folder: Path) -> tuple[ScanFacts, pa.Table, pa.Table]:
+def _load_scan(folder: Path) -> tuple[ScanFacts, pa.Table, pa.Table]:
     try:
         facts = msgspec.json.decode(beginning(folder / SCAN_FILE), type=ScanFacts)
         tables = [decoded_table(name, beginning(folder / name)) for name in (CANDIDATES_FILE, COUNTS_FILE)]

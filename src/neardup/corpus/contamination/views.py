@@ -74,14 +74,14 @@ def _beside(shown: StrongMatch, width: int) -> Iterator[str]:
     """The item and the passage with the longest run in brackets, side by side."""
     match, half = shown.match, max(20, (width - 9) // 2)
     begin = shown.context.find(match["passage"])
-    item = _marked(shown.item, match["item_begin"], match["item_end"])
-    passage = _marked(shown.context, begin, begin + len(match["passage"]))
+    item = _bracketed_run(shown.item, match["item_begin"], match["item_end"])
+    passage = _bracketed_run(shown.context, begin, begin + len(match["passage"]))
     sides = [wrap(side, half) or [""] for side in (f"item: {item}", f"training: {passage}")]
     for left, right in zip_longest(*sides, fillvalue=""):
         yield f"    {left:<{half}} | {right}".rstrip()
 
 
-def _marked(text: str, begin: int, end: int) -> str:
+def _bracketed_run(text: str, begin: int, end: int) -> str:
     """The text around a run on one line, at most _CUT characters, with the run in brackets."""
     first, last = max(0, begin - _CUT // 4), min(len(text), begin + _CUT)
     pieces = text[first:begin], "[", text[begin : min(end, last)], "]", text[min(end, last) : last]

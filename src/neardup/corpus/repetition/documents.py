@@ -64,8 +64,8 @@ def own_repetition(text: str, tokens: UInt64s, spans: Int64s) -> OwnRepetition:
     """
     whole = max(1, len(text))
     return OwnRepetition(
-        _repeated(text.splitlines(), whole),
-        _repeated(_paragraphs(text), whole),
+        _repeated_shares(text.splitlines(), whole),
+        _repeated_shares(_paragraphs(text), whole),
         tuple(max(_covered_by(tokens, spans, n, True), default=0) / whole for n in TOP),
         tuple(sum(_covered_by(tokens, spans, n, False)) / whole for n in DUPLICATE),
     )
@@ -81,7 +81,7 @@ def _paragraphs(text: str) -> list[str]:
     return ["\n".join(lines) for lines in paragraphs]
 
 
-def _repeated(parts: Sequence[str], whole: int) -> tuple[float, float]:
+def _repeated_shares(parts: Sequence[str], whole: int) -> tuple[float, float]:
     stripped = [part.strip() for part in parts if part.strip()]
     again = [(part, times - 1) for part, times in Counter(stripped).items() if times > 1]
     characters = sum(len(part) * times for part, times in again)

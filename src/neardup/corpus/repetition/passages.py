@@ -19,7 +19,7 @@ from neardup.corpus.repetition.stream import (
     read_stream,
 )
 from neardup.corpus.repetition.units import LEAST_OF_UNIT, Unit, repeated_units, unit_of, unit_repeats
-from neardup.corpus.repetition.views import PassagesAccount, as_fragment, as_page, doubling, lines_of
+from neardup.corpus.repetition.views import PassagesAccount, as_fragment, as_page, doubling_intervals, lines_of
 from neardup.corpus.repetition.windows import RepeatedBlocks, repeated_blocks
 from neardup.deduplication.runs import Meter
 from neardup.errors import SettingError
@@ -115,9 +115,9 @@ class RepeatedPassages:
 
     def place_tables(self) -> Iterator[pa.Table]:
         """The rows of ``places``, some passages at a time."""
-        return ordered_map(lambda some: self._placed(*some), self.repeats.slices(), self.threads)
+        return ordered_map(lambda some: self._places_table(*some), self.repeats.slices(), self.threads)
 
-    def _placed(self, low: int, high: int) -> pa.Table:
+    def _places_table(self, low: int, high: int) -> pa.Table:
         placed, blocks, stream = self.repeats.places(low, high), self.blocks, self.stream
         first = placed.occurrences
         documents = stream.documents_at(blocks.places[first])
@@ -162,7 +162,7 @@ class RepeatedPassages:
         ]
 
     def _intervals(self, column: str, least: int) -> list[dict[str, int]]:
-        intervals = doubling(self.passages[column].to_numpy(), least)
+        intervals = doubling_intervals(self.passages[column].to_numpy(), least)
         return [{"from": low, "to": high, "passages": count} for low, high, count in intervals]
 
     @property
@@ -254,7 +254,7 @@ def passages_of(
         pa.set_memory_pool(pa.system_memory_pool())  # the pool of Arrow keeps freed memory
     key = new_key() if journal is None else key_of(journal.secret)
     stream = read_stream(documents, columns, key, threads, meter, journal)
-    dropped = columns.dropped(stream.documents.ids, limited=room is not None)
+    dropped = columns.dropped_ids_note(stream.documents.ids, limited=room is not None)
     if dropped:
         stream = replace(stream, documents=replace(stream.documents, ids=None))
     release_memory()

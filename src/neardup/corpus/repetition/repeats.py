@@ -167,7 +167,7 @@ def suffix_order(symbols: Int32s) -> tuple[Int32s, Int32s]:
     n, size = len(symbols), 1
     order = np.argsort(symbols, kind="stable").astype(np.int32)
     rank = np.empty(n, np.int32)
-    slots = _ranked(np.arange(n, dtype=np.int32), symbols[order], order, rank)
+    slots = _rank(np.arange(n, dtype=np.int32), symbols[order], order, rank)
     while len(slots):
         left = []
         heads = rank[order[slots]]
@@ -181,14 +181,14 @@ def suffix_order(symbols: Int32s) -> tuple[Int32s, Int32s]:
             keys = heads[begin:end].astype(np.int64) * n + rank[some + size]
             sort = np.argsort(keys, kind="stable")
             order[slots[begin:end]] = some[sort]
-            left.append(_ranked(slots[begin:end], keys[sort], order, rank))
+            left.append(_rank(slots[begin:end], keys[sort], order, rank))
             begin = end
         slots = np.concatenate(left)
         size *= 2
     return order, rank
 
 
-def _ranked(slots: Int32s, keys: Int32s | Int64s, order: Int32s, rank: Int32s) -> Int32s:
+def _rank(slots: Int32s, keys: Int32s | Int64s, order: Int32s, rank: Int32s) -> Int32s:
     """Rank the suffixes in some slots of the order by their keys, ascending; return the slots of equal ones."""
     new = np.concatenate((np.ones(1, np.bool_), keys[1:] != keys[:-1]))
     rank[order[slots]] = slots[np.flatnonzero(new)][np.cumsum(new) - 1]

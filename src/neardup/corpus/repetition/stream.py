@@ -178,7 +178,7 @@ def read_stream(
     nothing = np.zeros(0, np.int64)
     names = one_array(pa.chunked_array(ids, pa.large_string())) if columns.id else None
     of_rows = DocumentRows(np.concatenate((nothing, *chunks)), np.concatenate((nothing, *rows)), sources, names)
-    return CorpusTokens(file.mapped(), np.concatenate(ends), of_rows, problems, key, graphemes_)
+    return CorpusTokens(file.mapped_array(), np.concatenate(ends), of_rows, problems, key, graphemes_)
 
 
 def _read(chunk: Chunk, columns: Chosen, key: Key, journal: FinishedParts | None) -> _Read:
@@ -232,7 +232,7 @@ class ScannedParts:
         self._journals, runs, self._firsts = list[RunJournal](), [], [0]
         try:
             for folder in folders:
-                journal, run = RunJournal.stored(folder)
+                journal, run = RunJournal.reopen(folder)
                 self._journals.append(journal)
                 runs.append(run)
             self.secret = self._journals[0].secret

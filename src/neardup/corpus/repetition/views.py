@@ -115,7 +115,7 @@ def excerpt(passage: str, most: int = 100) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def doubling(values: Int64s, least: int) -> list[tuple[int, int, int]]:
+def doubling_intervals(values: Int64s, least: int) -> list[tuple[int, int, int]]:
     """Count values in intervals that double: (first, last, number of values), from ``least`` to the largest one.
 
     >>> doubling(np.array([50, 99, 100, 500]), 50)
@@ -154,8 +154,8 @@ def pictures(passages: pa.Table, unit: str, length: int, where: str = "") -> lis
     noun = f"Repeated {unit}s{where}"
     tokens, times = (passages[name].to_numpy() for name in ("tokens", "times"))
     return [
-        picture(doubling(tokens, length), f"{noun}, by length", "tokens, from this to the next"),
-        picture(doubling(times, 2), f"{noun}, by count", "times that one occurs, from this to the next"),
+        picture(doubling_intervals(tokens, length), f"{noun}, by length", "tokens, from this to the next"),
+        picture(doubling_intervals(times, 2), f"{noun}, by count", "times that one occurs, from this to the next"),
     ]
 
 

@@ -84,7 +84,7 @@ def repeated_blocks(
     release_memory()
     files, count = tuple(scratch.numbers(np.int64) for _ in range(3)), 0
     with meter.stage("windows", portions.words, "tokens") as advance:
-        work = partial(_searched, portions, length=length, journal=journal)
+        work = partial(_search, portions, length=length, journal=journal)
         for portion, size in ordered_map(work, range(portions.count), portions.at_a_time):
             for file, numbers in zip(
                 files, (portion.places, portion.windows, portion.numbers + count), strict=True
@@ -154,7 +154,7 @@ def _portions(
             mark(names, once, again)
             advance(size)
         del once
-        work = partial(_packed, form=form, again=again, portions=count)
+        work = partial(_pack, form=form, again=again, portions=count)
         for words, of_portions, size in ordered_map(work, stream.parts(int(form[0])), threads):
             edges.append(of_portions[None, :] + len(file))
             file.append(words)
@@ -171,7 +171,7 @@ def _anchors(part: _Part, form: UInt64s) -> tuple[UInt64s, int]:
     return anchors(part[1], part[2], form), len(part[1])
 
 
-def _packed(part: _Part, form: UInt64s, again: UInt64s, portions: int) -> tuple[UInt64s, Int64s, int]:
+def _pack(part: _Part, form: UInt64s, again: UInt64s, portions: int) -> tuple[UInt64s, Int64s, int]:
     """The windows of a part, packed by portions: (words, first word of each portion and the end, tokens)."""
     begin, tokens, ends = part
     runs = marked_windows(tokens, ends, form, again, portions)
@@ -180,7 +180,7 @@ def _packed(part: _Part, form: UInt64s, again: UInt64s, portions: int) -> tuple[
     return words, edges[np.searchsorted(runs[:, 2], np.arange(portions + 1))], len(tokens)
 
 
-def _searched(
+def _search(
     portions: _Portions, portion: int, length: int, journal: FinishedParts | None
 ) -> tuple[RepeatedBlocks, int]:
     """The blocks of a portion, and its size in words."""

@@ -125,7 +125,7 @@ def _filed_lists(pairs: Pairs, documents: int, measure: int, old: OldDocuments, 
         seen = _seen(partner, shared, size, other_size, measure, old)
         for file, values in zip(files, (partner, shared, seen), strict=True):
             file.append(values)
-    return Links(np.cumsum(counts), *(file.mapped() for file in files))
+    return Links(np.cumsum(counts), *(file.mapped_array() for file in files))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from neardup.deduplication.join.rows import Alike, Rows
 from neardup.errors import InputError
 from neardup.io.contents import Carried
 from neardup.io.inputs import Documents, as_text, require_labels
-from neardup.settings import KEEP_COLUMN, listed, order_of
+from neardup.settings import KEEP_COLUMN, as_tuple, order_of
 from neardup.tables import Floats, Int64s, UInt64s
 
 
@@ -196,7 +196,7 @@ def keep_column(policy: str) -> str | None:
 
 def keep_columns(keep: Keeping) -> tuple[str, ...]:
     """The columns that the policies name, each once."""
-    return tuple(dict.fromkeys(name for policy in listed(keep) if (name := keep_column(policy))))
+    return tuple(dict.fromkeys(name for policy in as_tuple(keep) if (name := keep_column(policy))))
 
 
 def keep_rank(keep: Keeping, units: Int64s, first_new: int, extra: Mapping[str, pa.Array]) -> Int64s:
@@ -207,7 +207,10 @@ def keep_rank(keep: Keeping, units: Int64s, first_new: int, extra: Mapping[str, 
     last to the first in input order.
     """
     n = len(units)
-    keys = [np.arange(n) >= first_new, *(_worst_first(policy, units, first_new, extra) for policy in listed(keep))]
+    keys = [
+        np.arange(n) >= first_new,
+        *(_worst_first(policy, units, first_new, extra) for policy in as_tuple(keep)),
+    ]
     order = np.lexsort((np.arange(n), *keys[::-1]))
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
@@ -222,7 +225,7 @@ def require_order(policy: str, kind: pa.DataType) -> None:
 def never_listed(keep: Keeping, extra: Mapping[str, pa.Array]) -> list[str]:
     """Notes on values that an order: policy lists and its column does not have, as after a typing error."""
     notes = []
-    for policy in listed(keep):
+    for policy in as_tuple(keep):
         order = order_of(policy)
         if order is None or order[0] not in extra:
             continue

@@ -15,7 +15,7 @@ from neardup.kernels.text import Key
 from neardup.runtime import Progress
 from neardup.settings import ReadingSettings, TextSettings
 from neardup.tables import one_array
-from neardup.text.sketch import NO_BASE_TEXT, BaseText, base_text_of, cleaned, sign
+from neardup.text.sketch import NO_BASE_TEXT, BaseText, base_text_of, clean_texts, sign
 
 _SETTLED = 1 << 22
 """Shingles that are collected before those that occur in several base texts are folded into one."""
@@ -122,7 +122,7 @@ def _texts(opened: BaseDocuments, aside: list[str]) -> Iterator[pa.Array]:
 
 def _short(texts: pa.Array, settings: TextSettings) -> int:
     """The number of texts with words, but fewer units than a shingle."""
-    clean = cleaned(texts, settings)
+    clean = clean_texts(texts, settings)
     units, _ = sign(
         clean.texts,
         clean.settings,

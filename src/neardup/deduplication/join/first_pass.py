@@ -44,14 +44,14 @@ from neardup.kernels.text import Key
 from neardup.runtime import Progress, ordered_map
 from neardup.settings import MEASURES, Features
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s, one_array
-from neardup.text.keys import sealed, sealed_hashes
+from neardup.text.keys import sealed_hashes, stream_seals
 from neardup.text.lsh.bands import Plan
 from neardup.text.sketch import (
     Cleaned,
     ShingleSets,
     both_keys,
     character_hashes,
-    cleaned,
+    clean_texts,
     count_left,
     nothing_left_out,
     sign,
@@ -244,7 +244,7 @@ def fingerprinted(corpus: Corpus, number: int, chunk: Chunk, slots: int, sets: F
     part, settings = corpus.parts[number], corpus.settings
     rows = chunk.read(part.columns)
     texts, n = one_array(rows.table.column(part.text)), rows.table.num_rows
-    counted, keys = cleaned(texts, settings), np.empty((n, 2), np.uint64)
+    counted, keys = clean_texts(texts, settings), np.empty((n, 2), np.uint64)
     of_chunk = ChunkTexts(corpus, part, rows.table, texts, counted, slots, sets, keys)
     of_chunk.columns["row"] = rows.row_numbers
     for add in FEATURES:
@@ -267,7 +267,7 @@ def fingerprinted(corpus: Corpus, number: int, chunk: Chunk, slots: int, sets: F
 
 def under_seal(hashes: Mapping[str, UInt64s], key: Key) -> dict[str, UInt64s]:
     """Return the columns of hashes of texts as they are saved: seals, which show only what is equal."""
-    return {"key": sealed(hashes["key"], key), "characters": sealed_hashes(hashes["characters"], key)}
+    return {"key": stream_seals(hashes["key"], key), "characters": sealed_hashes(hashes["characters"], key)}
 
 
 def scans(texts: pa.Array, unit: str) -> list[int]:

@@ -36,7 +36,7 @@ from neardup.kernels.join import (
 )
 from neardup.kernels.sets import Criterion, fill_parities, parity_words
 from neardup.kernels.sorting import equal_groups
-from neardup.runtime import Advance, ordered_map, unreported, worker_count
+from neardup.runtime import Advance, ordered_map, report_nothing, worker_count
 from neardup.tables import Bools, Int32s, Int64s, UInt8s, UInt64s, column, verified_table
 
 _IN_RANGE = 1 << 21
@@ -374,7 +374,11 @@ def lookups(hubs: PrefixIndex, limit: int) -> int:
 
 
 def pairs_of(
-    hubs: PrefixIndex, search: HubSearch, threads: int, room: PairRoom | None = None, advance: Advance = unreported
+    hubs: PrefixIndex,
+    search: HubSearch,
+    threads: int,
+    room: PairRoom | None = None,
+    advance: Advance = report_nothing,
 ) -> tuple[Pairs, Bools]:
     """The pairs of hub documents (VERIFIED), and which documents exceed the limit (bool[hubs]).
 
@@ -399,7 +403,7 @@ def met_pairs(
     partners: Int64s,
     threads: int,
     most: int,
-    advance: Advance = unreported,
+    advance: Advance = report_nothing,
     rising: Callable[[], Criterion] | None = None,
 ) -> Iterator[Int64s]:
     """Yield the pairs of hub documents as rows (x, y, |x∩y|) of hub numbers, about ``most`` in a thread at a time.

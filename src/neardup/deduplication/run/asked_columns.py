@@ -25,7 +25,7 @@ from neardup.io.inputs import (
     type_of_column,
 )
 from neardup.kernels.text import Key
-from neardup.settings import Keep, Relations, SettingKeywords, listed, order_of
+from neardup.settings import Keep, Relations, SettingKeywords, as_tuple, order_of
 
 
 class FindKeywords(SettingKeywords, total=False):
@@ -107,7 +107,7 @@ def relations_of(columns: Mapping[str, pa.Array], relations: Relations, key: Key
 
 def check_columns(documents: Documents, keep: Keep, relations: Relations) -> None:
     """Raise InputError if a column that the settings name is missing in the documents or of the wrong type."""
-    for policy in listed(keep.keep):
+    for policy in as_tuple(keep.keep):
         name = keep_column(policy)
         if name is None:
             continue

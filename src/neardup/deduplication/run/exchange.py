@@ -18,7 +18,7 @@ from neardup.deduplication.run.sides import named
 from neardup.deduplication.run.stored_review import after_review
 from neardup.display import counted, printable
 from neardup.errors import InputError, SettingError
-from neardup.io.contents import ATTACHMENTS, Attachment, own_of, stored
+from neardup.io.contents import ATTACHMENTS, Attachment, own_of, stored_attachments
 from neardup.io.decisions import (
     WITHDRAWN,
     DecisionRow,
@@ -130,7 +130,7 @@ Attached: TypeAlias = Mapping[Id, tuple[Attachment, ...]]
 def _attachments(result: ResultRecord) -> dict[Id, tuple[Attachment, ...]]:
     """The attachments of the documents in pairs and copies, by id."""
     ids = result.ranks["id"].to_pylist() if ATTACHMENTS in result.ranks.column_names else []
-    return {ids[place]: files for place, files in stored(result.ranks).items()} if ids else {}
+    return {ids[place]: files for place, files in stored_attachments(result.ranks).items()} if ids else {}
 
 
 def _members(result: ResultRecord, state: DecisionState, before: Mapping[Id, Id], attached: Attached) -> pa.Table:

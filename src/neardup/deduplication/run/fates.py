@@ -13,7 +13,7 @@ from neardup.deduplication.run.records import ResultRecord
 from neardup.deduplication.run.texts import InputTexts, split_id
 from neardup.errors import InputError
 from neardup.io.inputs import Chunk, Documents, GivesBack, NativeTable
-from neardup.io.sources import chosen, fitted
+from neardup.io.sources import chosen, fitted_table
 from neardup.tables import Bools, Int64s, column
 
 
@@ -135,7 +135,7 @@ def _batches(texts: InputTexts, kept: Bools, schema: pa.Schema) -> Iterator[pa.R
                 "The input as the run read it",
                 "Start again when nothing writes to it",
             )
-        yield from fitted(chosen(native.table, kept[first : first + count]), schema).to_batches()
+        yield from fitted_table(chosen(native.table, kept[first : first + count]), schema).to_batches()
         first += count
 
 

@@ -34,7 +34,7 @@ from neardup.deduplication.run.sides import Names
 from neardup.deduplication.run.texts import StoredTexts
 from neardup.deduplication.run.views import DRAWN_MEMBERS
 from neardup.errors import InputError, NeardupError
-from neardup.io.outputs import OutputFolder, common_access, fetched
+from neardup.io.outputs import OutputFolder, common_access, fetched_copy
 from neardup.io.place import url_in
 from neardup.runtime import peak_memory
 from neardup.settings import as_compared
@@ -380,7 +380,7 @@ def load(folder: str | Path) -> Found:
     """
     url = url_in(folder)
     if url is not None:
-        folder = fetched(url)
+        folder = fetched_copy(url)
     stored = read_result(Path(folder))
     access = common_access([folder, *Path(folder).iterdir()])
     places = StoredPlaces.of(stored)

@@ -12,7 +12,7 @@ from neardup.deduplication.run.records import Group, Id, ResultRecord
 from neardup.deduplication.run.show import summary
 from neardup.deduplication.run.sides import named
 from neardup.deduplication.run.views import HEAD, NUMBERS, SHOWN_MEMBERS, rows_of
-from neardup.display import counted, shortened, similarity
+from neardup.display import counted, shorten, similarity
 from neardup.display.pictures import Histogram, bars
 from neardup.display.view import WORDS, excerpt, facts, heading, name_of, paragraph, table, view
 from neardup.errors import NeardupError
@@ -106,8 +106,8 @@ class ShownPairs:
         width = min(max((len(name) for name, _ in ends), default=0), _NAME)
         for place, (name, words) in enumerate(ends):
             value = "" if place % 2 else similarity(self.pairs[place // 2].similarity)
-            line = f"{value:<5}  {shortened(name, width):<{width}}  {words}"
-            yield shortened(line.rstrip(), WIDTH)
+            line = f"{value:<5}  {shorten(name, width):<{width}}  {words}"
+            yield shorten(line.rstrip(), WIDTH)
             if place % 2:
                 yield ""
         yield self._counted()

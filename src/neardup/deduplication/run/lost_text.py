@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from neardup.deduplication.run.account import Lost, LostMost, RunAccount
 from neardup.deduplication.run.records import MemberLost
 from neardup.display import counted, number, percent, printable
-from neardup.io.contents import lost_unread, stored
+from neardup.io.contents import lost_unread, stored_attachments
 from neardup.tables import Int64s
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def lost_counts(groups: pa.Table) -> Lost:
     lost = losing["lost_shingles"].to_numpy()
     order = np.argsort(-lost, kind="stable")[:LISTED]
     most = losing.select(["id", "group", *COLUMNS]).take(pa.array(order)).to_pylist()
-    unread = lost_unread(groups["group"].to_pylist(), groups["kept"].to_pylist(), stored(groups))
+    unread = lost_unread(groups["group"].to_pylist(), groups["kept"].to_pylist(), stored_attachments(groups))
     return Lost(
         removed=removed.num_rows,
         losing=losing.num_rows,

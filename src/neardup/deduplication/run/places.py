@@ -19,11 +19,11 @@ from neardup.deduplication.run.tables import COUNTS, MEASURED
 from neardup.deduplication.run.texts import LOCATED, MOST_DIGITS, InputTexts, other_columns, other_values
 from neardup.display import counted, printable
 from neardup.errors import InputError
-from neardup.io.contents import ATTACHMENTS, Attachment, carried_by, copied, differing_in
+from neardup.io.contents import ATTACHMENTS, Attachment, carried_by, differing_in, local_copies
 from neardup.io.inputs import Discovered, Documents, as_text, find_files, open_sources, partition_of
 from neardup.io.place import without_password
 from neardup.io.sources import ChangedError, Recorded, RecordedFiles, Source, damaged_error, table_in
-from neardup.runtime import Advance, unreported
+from neardup.runtime import Advance, report_nothing
 from neardup.settings import LITERAL, MEASURES, Settings
 from neardup.tables import PLACE_TABLES, Floats, Int64s, column, places_among
 
@@ -120,7 +120,7 @@ def fetched_inputs(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
     except (OSError, ValueError, ChangedError) as error:
         raise damaged_error(folder, f"its places cannot be used: {error}") from error
     remote = [file.source.remote for file in places.inputs(names) if file.source.remote is not None]
-    with copied(remote) as copies:
+    with local_copies(remote) as copies:
         yield [*(name for name in names if "://" not in name), *copies]
 
 
@@ -242,7 +242,7 @@ class InputDocument(NamedTuple):
 
 
 def input_documents(
-    result: ResultRecord, moved: Sequence[str] = (), advance: Advance = unreported
+    result: ResultRecord, moved: Sequence[str] = (), advance: Advance = report_nothing
 ) -> Iterator[InputDocument]:
     """Read the documents of the input of a stored result again, in input order, without the reference set.
 

@@ -44,7 +44,7 @@ from neardup.deduplication.run.stages.records import Action, LeaderPairs, Member
 from neardup.deduplication.run.tables import COUNTS, MEASURED, differing_ends, involved, with_sides
 from neardup.display import Extent, counted
 from neardup.errors import InputError, SettingError
-from neardup.io.contents import stored as stored_attachments
+from neardup.io.contents import stored_attachments
 from neardup.runtime import Silent, peak_memory
 from neardup.settings import MEASURES, SearchSettings, Settings, ratio
 from neardup.tables import VERIFIED, Bools, Int64s, column, one_array, verified_table

@@ -17,7 +17,7 @@ from neardup.display import (
     number,
     percent,
     printable,
-    shortened,
+    shorten,
     similarity,
     size,
     without_common,
@@ -281,12 +281,12 @@ def group_lines(
         folder, rests = ("", tuple(ids)) if width is None else without_common(*ids)
         names = rests if width is None else distinct(rests, width // 3)
         if folder:
-            yield shortened(f"{counted(len(ids), 'document')} in {folder}", width or 0)
+            yield shorten(f"{counted(len(ids), 'document')} in {folder}", width or 0)
         column = max(map(columns, names))
         for member, name in zip(group.members, names, strict=True):
             evidence = member.evidence if width is None else member.evidence.replace(f" of {ids[0]}", "", 1)
             line = f"{fates[member.kept]:<{fate_width}}  {name}{' ' * (column - columns(name))}  {evidence}"
-            yield line if width is None else shortened(line, width)
+            yield line if width is None else shorten(line, width)
         yield ""
     if total > len(groups):
         yield f"... and {counted(total - len(groups), 'more group', 'more groups')}"

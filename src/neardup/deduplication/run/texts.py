@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from neardup.deduplication.join.corpus import Corpus, CorpusChunk, Part, saved_in
 from neardup.deduplication.run.records import Id, Looked
 from neardup.deduplication.run.sides import readings
-from neardup.display import printable, shortened
+from neardup.display import printable, shorten
 from neardup.errors import InputError
 from neardup.io.contents import METADATA
 from neardup.io.inputs import (
@@ -349,7 +349,7 @@ def other_values(table: pa.Table) -> Iterator[dict[str, str]]:
     """Yield the values of each row in words, shortened; missing ones are left out."""
     plain = pa.table([as_binary(values) for values in table.columns], table.column_names)
     for row in plain.to_pylist():
-        yield {name: shortened(_in_words(value), FIELD_WIDTH) for name, value in row.items() if value is not None}
+        yield {name: shorten(_in_words(value), FIELD_WIDTH) for name, value in row.items() if value is not None}
 
 
 def _in_words(value: object) -> str:

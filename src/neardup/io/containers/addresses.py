@@ -75,7 +75,7 @@ def stamp_of(path: str) -> _Stamp | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def opened(path: str) -> Container:
+def open_container(path: str) -> Container:
     """Open an archive or mailbox, or return the one held open. Raises OSError for one that cannot be read."""
     stamp = stamp_of(path)
     if stamp is None:
@@ -103,7 +103,7 @@ def _open(path: str, _: _Stamp) -> Container:
 
 def open_member(container: str, name: str) -> Any:
     """Open a member with random access. Raises OSError."""
-    found = opened(container)
+    found = open_container(container)
     if not name and found.broken is not None:
         raise OSError(f"the rest of it is lost: {found.broken}")
     return found.open(name)

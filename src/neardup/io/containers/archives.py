@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from neardup.io.containers import base
 from neardup.io.containers.codecs import unpacked_file
-from neardup.io.containers.spools import Held, Stretch, spooled
+from neardup.io.containers.spools import Held, Stretch, spool_stream
 
 _UNUSABLE = (tarfile.TarError, ValueError, EOFError, IndexError, UnicodeError, OverflowError)
 
@@ -44,7 +44,7 @@ class TarMembers:
 
     def __init__(self, path: str, codec: str | None) -> None:
         self.broken: str | None = None
-        self._held = self._unpacked(path, codec)
+        self._held = self._open_unpacked(path, codec)
         self.left_out: list[base.SkippedMember] = []
         self._places: dict[str, tuple[int, int, float, int]] = {}
         self._read_headers()
@@ -52,7 +52,7 @@ class TarMembers:
             raise OSError(f"it is not a tar archive, or is damaged: {self.broken}")
         self.members = [base.ArchiveMember(name, self._places[name][1]) for name in sorted(self._places)]
 
-    def _unpacked(self, path: str, codec: str | None) -> Held:
+    def _open_unpacked(self, path: str, codec: str | None) -> Held:
         if codec is None:
             return Held(open(path, "rb"))
         held, self.broken = unpacked_file(path, codec, base.most_unpacked(os.path.getsize(path)))
@@ -104,7 +104,7 @@ class TarMembers:
             raise base.absent_error(name)
         return self._places[name]
 
-    def stored(self, name: str) -> base.MemberProperties:
+    def member_properties(self, name: str) -> base.MemberProperties:
         """Return time and permissions of a member."""
         *_, when, mode = self._places[name]
         return base.MemberProperties(when, mode)
@@ -188,7 +188,7 @@ class ZipMembers:
             return file
         with file:
             if name not in self._spools:
-                held, reason = spooled(file.read, name, info.file_size)
+                held, reason = spool_stream(file.read, name, info.file_size)
                 if reason is not None:
                     raise OSError(reason)
                 self._spools[name] = held
@@ -202,7 +202,7 @@ class ZipMembers:
             raise base.absent_error(name)
         return self._infos[name].file_size
 
-    def stored(self, name: str) -> base.MemberProperties:
+    def member_properties(self, name: str) -> base.MemberProperties:
         """Return date, permissions and method of a member."""
         info = self._infos[name]
         return base.MemberProperties(

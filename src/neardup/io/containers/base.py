@@ -86,7 +86,7 @@ class Container(Protocol):
     def size(self, name: str) -> int:
         """Return the size of a member in bytes. Raises OSError if there is none of that name."""
 
-    def stored(self, name: str) -> MemberProperties:
+    def member_properties(self, name: str) -> MemberProperties:
         """Return the properties of a member."""
 
 

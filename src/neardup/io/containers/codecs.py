@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError
-from neardup.io.containers.spools import Held, spooled
+from neardup.io.containers.spools import Held, spool_stream
 from neardup.io.place import without_query
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2", ".lz4": "lz4"}
@@ -48,7 +48,7 @@ def codec_of(name: str) -> str | None:
     return COMPRESSIONS.get(os.path.splitext(without_query(name))[1].lower())
 
 
-def unpacking(raw: Any, codec: str, name: str = "FILE") -> Any:
+def unpacked_stream(raw: Any, codec: str, name: str = "FILE") -> Any:
     """Return a stream of the unpacked bytes of an open file; closing it closes the file. Errors name ``name``.
 
     ``read(size)`` returns at most ``size`` bytes. Raises OSError where the packed bytes are damaged or cut off,
@@ -59,7 +59,7 @@ def unpacking(raw: Any, codec: str, name: str = "FILE") -> Any:
     return _Stream(raw, codec, name)
 
 
-def unpacked(data: bytes, codec: str, most: int) -> bytes:
+def unpacked_bytes(data: bytes, codec: str, most: int) -> bytes:
     """Return the unpacked bytes. Raises InputError for more than ``most`` bytes, and for damaged or cut off data.
 
     >>> unpacked(bz2.compress(b"a text"), "bz2", 100)
@@ -67,7 +67,7 @@ def unpacked(data: bytes, codec: str, most: int) -> bytes:
     """
     parts, length = [], 0
     try:
-        with unpacking(pa.BufferReader(data), codec) as stream:
+        with unpacked_stream(pa.BufferReader(data), codec) as stream:
             while part := bytes(stream.read(_BLOCK)):
                 length += len(part)
                 if length > most:
@@ -90,12 +90,15 @@ def unpacked_file(path: str, codec: str, most: int) -> tuple[Held, str | None]:
     Raises InputError if there is no room for it.
     """
 
-    def opened() -> Any:
-        return unpacking(pa.OSFile(os.fsencode(path)), codec)
+    def open_stream() -> Any:
+        return unpacked_stream(pa.OSFile(os.fsencode(path)), codec)
 
-    with opened() as stream:
-        held, reason = spooled(
-            lambda size: bytes(stream.read(min(size, STEP))), path, most, lambda done: rest_after(opened, done)
+    with open_stream() as stream:
+        held, reason = spool_stream(
+            lambda size: bytes(stream.read(min(size, STEP))),
+            path,
+            most,
+            lambda done: rest_after(open_stream, done),
         )
     return held, reason
 
@@ -114,7 +117,7 @@ def rest_after(opened: Callable[[], Any], done: int) -> bytes:
     return b"".join(saved)
 
 
-def packing(raw: Any, codec: str | None) -> Any:
+def packing_file(raw: Any, codec: str | None) -> Any:
     """Return the file that packs into the open file ``raw``; the same bytes at every time.
 
     Without a codec, that is ``raw`` itself. Closing it does not close ``raw``.

@@ -149,6 +149,6 @@ class MailboxMembers:
             raise base.absent_error(name)
         return int(self._begins[number - 1]), int(self._ends[number - 1])
 
-    def stored(self, name: str) -> base.MemberProperties:
+    def member_properties(self, name: str) -> base.MemberProperties:
         """Return nothing of interest: messages have no properties of their own in a mailbox."""
         return base.MemberProperties()

@@ -112,7 +112,7 @@ class Stretch(io.RawIOBase):
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def spooled(
+def spool_stream(
     read: Callable[[int], bytes],
     name: str,
     most: int | None = None,
@@ -187,14 +187,14 @@ def read_stdin() -> int:
             raise InputError(
                 "- was given twice", "Standard input once, in one place", "Write the documents to a file first"
             )
-        held, reason = spooled(sys.stdin.buffer.read, "standard input")
+        held, reason = spool_stream(sys.stdin.buffer.read, "standard input")
         if reason is not None:
             raise InputError(f"Standard input cannot be read: {reason}", "A pipe or a file")
         _read[:] = [(sys.stdin, held)]
         return held.length
 
 
-def piped() -> Held:
+def piped_input() -> Held:
     """Return standard input as it was read. Raises OSError in another process than the one that read it."""
     if not _read:
         raise OSError("it was standard input of another process")

@@ -352,10 +352,10 @@ def message_of(record: WarcRecord) -> Message:
     media = media or record.fields.get("warc-identified-payload-type", "").strip().lower()
     status = head.statusline[:3]
     status = status if status.isascii() and status.isdigit() else ""
-    return Message(media, charset, status, _decoded(record.block[end:], fields))
+    return Message(media, charset, status, _decoded_body(record.block[end:], fields))
 
 
-def _decoded(body: bytes, fields: Fields) -> bytes:
+def _decoded_body(body: bytes, fields: Fields) -> bytes:
     """Return a body without its encodings, which headers may claim in vain."""
     if fields.get("transfer-encoding", "").strip().lower() == "chunked":
         body = ChunkedDataReader(io.BytesIO(body)).read(BODY_BYTES + 1)

@@ -242,7 +242,7 @@ class DecisionLog:
 
     def rows_of_action(self, action: int) -> list[Logged]:
         """Return the rows of an action, in their order."""
-        return self._logged(f"{_DECISION} WHERE v.action = ? ORDER BY v.number", action)
+        return self._logged_rows(f"{_DECISION} WHERE v.action = ? ORDER BY v.number", action)
 
     def in_force(self, subject: Subject) -> InForce | None:
         """Return the decision about a subject."""
@@ -274,7 +274,7 @@ class DecisionLog:
         where += f" AND v.a IN {_LISTED}" if listed else ""
         return self._in_force(f"{where} ORDER BY v.a, v.kind", TAG, _PAST_TAGS, *listed)
 
-    def tagged(self, operator: str, tag: str) -> list[int]:
+    def tagged_documents(self, operator: str, tag: str) -> list[int]:
         """Return the documents, ascending, with a tag that is ``=``, ``<``, ``<=``, ``>`` or ``>=`` this one."""
         where = f"{_IN_FORCE} AND v.kind > ? AND v.kind < ? AND v.kind {operator} ?"
         statement = f"SELECT DISTINCT v.a FROM decisions v WHERE {where} ORDER BY v.a"
@@ -308,7 +308,7 @@ class DecisionLog:
     def _last_row(self, subject: Subject, until: int = _LARGEST) -> Logged | None:
         """Return the last row about a subject, of the actions up to ``until``."""
         where = f"WHERE {_SUBJECT} AND v.action <= ? ORDER BY v.number DESC LIMIT 1"
-        return next(iter(self._logged(f"{_DECISION} {where}", *subject, until)), None)
+        return next(iter(self._logged_rows(f"{_DECISION} {where}", *subject, until)), None)
 
     def _version(self, subject: Subject) -> int | None:
         """Return the number of the row that holds about a subject."""
@@ -318,7 +318,7 @@ class DecisionLog:
         return rows[0][0] if rows else None
 
     def _in_force(self, where: str, *parameters: Any) -> list[InForce]:
-        rows = self._logged(f"{_DECISION} WHERE {_IN_FORCE}{where}", *parameters)
+        rows = self._logged_rows(f"{_DECISION} WHERE {_IN_FORCE}{where}", *parameters)
         numbers = json.dumps(sorted({row.action for row in rows}))
         actions = {row[0]: row for row in self._actions(f"WHERE number IN {_LISTED}", numbers)}
         try:
@@ -329,11 +329,11 @@ class DecisionLog:
         except KeyError as error:
             raise self._damaged(f"a decision belongs to no action ({error})") from error
 
-    def _logged(self, statement: str, *parameters: Any) -> list[Logged]:
-        return [Logged(*row) for row in self._sealed(statement, parameters, _LOGGED_TYPES)]
+    def _logged_rows(self, statement: str, *parameters: Any) -> list[Logged]:
+        return [Logged(*row) for row in self._sealed_rows(statement, parameters, _LOGGED_TYPES)]
 
     def _actions(self, where: str, *parameters: Any) -> list[list[Any]]:
-        return self._sealed(f"{_ACTION} {where}", parameters, _ACTION_TYPES)
+        return self._sealed_rows(f"{_ACTION} {where}", parameters, _ACTION_TYPES)
 
     def _action_row(self, number: int) -> list[Any]:
         rows = self._actions("WHERE number = ?", number)
@@ -341,7 +341,7 @@ class DecisionLog:
             raise self._damaged(f"action {number:,} is missing")
         return rows[0]
 
-    def _sealed(self, statement: str, parameters: Sequence[Any], types: Sequence[Any]) -> list[list[Any]]:
+    def _sealed_rows(self, statement: str, parameters: Sequence[Any], types: Sequence[Any]) -> list[list[Any]]:
         """Return rows without their seals; raises an error unless these match, and all values have their types."""
         rows = []
         for *row, stored in self._run(statement, *parameters):

@@ -75,7 +75,7 @@ class DecisionStore:
         by, what = require_name(by), require_sentence(what)
         if not rows_of(changes):  # before the file is made
             raise InputError("There is nothing to decide: no document is concerned", "At least one decision")
-        with self._writing():
+        with self._write_transaction():
             return self._log.act(changes, by=by, what=what, seen=seen)
 
     def undo(self, *, by: str, action: int | None = None) -> Action | None:
@@ -88,12 +88,12 @@ class DecisionStore:
         by = require_name(by)
         if self._open() is None and action is None:
             return None
-        with self._writing():
+        with self._write_transaction():
             return self._log.undo(by=by, action=action)
 
     def state(self) -> DecisionState:
         """Return all decisions that hold; after the first call only changed ones are read."""
-        with self._reading() as is_there:
+        with self._snapshot() as is_there:
             if not is_there:
                 return NO_DECISIONS
             self._state = self._log.state(self._state)
@@ -101,7 +101,7 @@ class DecisionStore:
 
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return at most ``limit`` actions with numbers below ``before``, the latest first."""
-        with self._reading() as is_there:
+        with self._snapshot() as is_there:
             return self._log.history(before, limit) if is_there else ()
 
     def _run(self, statement: str, *parameters: Any) -> list[Any]:
@@ -112,13 +112,13 @@ class DecisionStore:
         """Return the connection, opened when the file has appeared."""
         with self._lock:
             if self._connection is None:
-                self._connection = _connected(self._path, read_only=self._read_only)
+                self._connection = _connect(self._path, read_only=self._read_only)
             return self._connection
 
     @contextmanager
-    def _reading(self) -> Iterator[bool]:
+    def _snapshot(self) -> Iterator[bool]:
         """One state of the file for all statements of the block; False while there is no file."""
-        with self._lock, _explained(self._path):
+        with self._lock, _translated_errors(self._path):
             if self._open() is None:
                 yield False
             else:
@@ -126,12 +126,12 @@ class DecisionStore:
                     yield True
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _write_transaction(self) -> Iterator[None]:
         if self._read_only:
             raise OutputError(
                 f"The decisions in {self._path.parent} were opened to read only", "A store that may be written"
             )
-        with self._lock, _explained(self._path):
+        with self._lock, _translated_errors(self._path):
             if self._open() is None:
                 _make(self._path)
                 self._open()
@@ -151,7 +151,7 @@ class DecisionStore:
                 connection.execute("ROLLBACK")
 
 
-def _connected(path: Path, *, read_only: bool) -> sqlite3.Connection | None:
+def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection | None:
     """Open the file and check it; None if there is none, or if it is empty.
 
     Raises FormatError for a foreign or damaged file, InputError for one that cannot be read.
@@ -159,7 +159,7 @@ def _connected(path: Path, *, read_only: bool) -> sqlite3.Connection | None:
     if not _has_content(path):
         return None
     mode = "ro" if read_only else "rw"
-    with _explained(path):
+    with _translated_errors(path):
         connection = sqlite3.connect(
             f"file:{quote(str(path.absolute()))}?mode={mode}",
             uri=True,
@@ -188,7 +188,7 @@ def _make(path: Path) -> None:
         os.close(os.open(path, flags, access))
     except OSError as error:
         raise _not_writable_error(path, error.strerror or str(error)) from error
-    with _explained(path):
+    with _translated_errors(path):
         connection = sqlite3.connect(path, isolation_level=None, timeout=WAIT)
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -204,7 +204,7 @@ def _make(path: Path) -> None:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _translated_errors(path: Path) -> Iterator[None]:
     """Translate SQLite errors within the block into errors about the decisions in ``path``."""
     try:
         yield

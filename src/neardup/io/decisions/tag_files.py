@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.decisions.records import Action
-from neardup.io.writers.exports import FORMS, QUOTE, SEPARATOR, unprotected
+from neardup.io.writers.exports import FORMS, QUOTE, SEPARATOR, unprotect_formula
 from neardup.io.writers.spreadsheets import workbook_rows
 
 _MOST_BYTES = 1 << 30
@@ -131,21 +131,21 @@ def _tags(value: Any) -> Iterator[str]:
             yield tag
 
 
-def _decoded(path: Path) -> str:
+def _decoded_text(path: Path) -> str:
     data = path.read_bytes()
     encoding = next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
     return data.decode(encoding)
 
 
 def _csv(path: Path) -> Iterator[Mapping[str, Any]]:
-    for row in csv.DictReader(io.StringIO(_decoded(path), newline=""), strict=True):
+    for row in csv.DictReader(io.StringIO(_decoded_text(path), newline=""), strict=True):
         if None in row:
             raise ValueError("a row has more values than there are columns")
-        yield {name: None if value is None else unprotected(value) for name, value in row.items()}
+        yield {name: None if value is None else unprotect_formula(value) for name, value in row.items()}
 
 
 def _jsonl(path: Path) -> Iterator[Mapping[str, Any]]:
-    for line in _decoded(path).split("\n"):
+    for line in _decoded_text(path).split("\n"):
         if line.strip():
             yield msgspec.json.decode(line, type=dict[str, Any])
 
@@ -158,7 +158,7 @@ def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _dat(path: Path) -> Iterator[Mapping[str, Any]]:
     names: list[str] = []
-    for number, line in enumerate(_decoded(path).replace("\r\n", "\n").split("\n"), 1):
+    for number, line in enumerate(_decoded_text(path).replace("\r\n", "\n").split("\n"), 1):
         if not line:
             continue
         if not (line.startswith(QUOTE) and line.endswith(QUOTE) and len(line) > 1):

@@ -21,7 +21,7 @@ from neardup.io.formats.charsets import Charset
 from neardup.io.place import path_of
 from neardup.io.readers import base, open_sources
 from neardup.io.readers.columns import Chosen
-from neardup.io.readers.composite import filled, has_column
+from neardup.io.readers.composite import filled_table, has_column
 from neardup.io.readers.discovery import find_files
 from neardup.io.readers.folders import Discovered
 from neardup.io.readers.places import RecordedFiles
@@ -83,7 +83,7 @@ class FingerprintedDocuments:
         """Yield the fingerprints of all chunks, with the numbers and names that one run over all parts uses."""
         for number, part in enumerate(self._parts):
             for chunk in part.fingerprints():
-                yield self._renamed(number, chunk)
+                yield self._renamed_chunk(number, chunk)
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
@@ -129,7 +129,7 @@ class FingerprintedDocuments:
         """The row of the whole input at which a part begins: rows are files only in a folder of texts."""
         return self._first_sources[number] if self.format == "text" else 0
 
-    def _renamed(self, number: int, chunk: ReadChunk) -> ReadChunk:
+    def _renamed_chunk(self, number: int, chunk: ReadChunk) -> ReadChunk:
         part, index = self._parts[number], chunk.facts.index + self._first_chunks[number]
         if self.format != "text" or len(self._parts) == 1:
             return chunk.with_facts(index=index)
@@ -256,7 +256,7 @@ class _Part:
         remote = FetchedFile(path) if "://" in path else None
         source = Source(file.name, path, file.size, file.partition, remote=remote)
         if self._inputs:
-            source = replace(source, path=self._moved(source))
+            source = replace(source, path=self._current_path(source))
         digest = self._digests.get(number)
         if source.remote is not None and number in self._digests:
             if not RecordedFiles(self.places)[number].pin.is_of(source.remote.pin):
@@ -314,7 +314,7 @@ class _Part:
                 found.setdefault(name, []).append(source.path)
         return found
 
-    def _moved(self, source: Source) -> str:
+    def _current_path(self, source: Source) -> str:
         last = os.path.basename(source.name)
         same = self._places_now.get(source.name) or self._places_now.get(last, [])
         if len(same) == 1:
@@ -360,7 +360,7 @@ class _Checked:
             if len(present) == 1 or self.chunk.read(present[:1]).table.num_rows != self.rows:
                 self.part.refuse(Source(self.source, self.source))
             return replace(found, table=found.table.slice(0, 0), row_numbers=found.row_numbers[:0])
-        found = replace(found, table=filled(found.table, columns, _null))
+        found = replace(found, table=filled_table(found.table, columns, _null))
         if self.part.saved.manifest.input.format == "text":
             self.part.require_digests(found.row_numbers)
         found = replace(found, row_numbers=found.row_numbers + self.shift)

@@ -148,8 +148,8 @@ def read_fingerprints(folder: Path, data: bytes, secret: bytes) -> SavedFingerpr
     The other files are read when needed. Raises InputError for a folder that is torn, changed or of another key,
     and FormatError for another version.
     """
-    _require_version(folder, _decoded(folder, data, _Version))
-    manifest = _decoded(folder, data, SavedManifest)
+    _require_version(folder, _decoded_record(folder, data, _Version))
+    manifest = _decoded_record(folder, data, SavedManifest)
     if manifest.key != name_of(secret):
         raise InputError(
             f"{folder} was made under the key {printable(manifest.key)}, and the given key is {name_of(secret)}",
@@ -173,7 +173,7 @@ class _Version(msgspec.Struct):
     unicode: str = ""
 
 
-def _decoded(folder: Path, data: bytes, kind: type[Record]) -> Record:
+def _decoded_record(folder: Path, data: bytes, kind: type[Record]) -> Record:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
@@ -236,7 +236,7 @@ class SavedFingerprints:
         for number, facts in enumerate(self.facts):
             if wanted is not None and facts.index not in wanted:
                 continue
-            with self.decoding(f"chunk {number:,}"):
+            with self.arrow_errors(f"chunk {number:,}"):
                 batches = [reader.get_batch(number) for reader in readers]
                 for batch in batches:
                     batch.validate(full=True)
@@ -265,16 +265,16 @@ class SavedFingerprints:
 
     def slots(self, first: int, count: int) -> Iterator[UInt32s]:
         """Yield some slots of all signatures, chunk by chunk (uint32[rows, count]); the others are not read."""
-        return read_slots(self.checked(SKETCHES), first, count)
+        return read_slots(self.checked_path(SKETCHES), first, count)
 
     def seals(self) -> Iterator[tuple[Int64s, UInt64s]]:
         """Yield (units, first words of the seals) of all rows, chunk by chunk."""
-        return read_seals(self.checked(ROWS))
+        return read_seals(self.checked_path(ROWS))
 
     def places(self) -> pa.Table:
         """Return the places of the texts (``io.readers.places.PLACES``)."""
         data = self._bytes(PLACES)
-        with self.decoding(PLACES):
+        with self.arrow_errors(PLACES):
             table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
             table.validate(full=True)
         return table
@@ -284,7 +284,7 @@ class SavedFingerprints:
         return _unusable_error(self.folder, why)
 
     @contextmanager
-    def decoding(self, name: str) -> Iterator[None]:
+    def arrow_errors(self, name: str) -> Iterator[None]:
         """Turn an error of Arrow within the block into one that says that ``name`` cannot be used."""
         try:
             yield
@@ -292,7 +292,7 @@ class SavedFingerprints:
             raise self.unusable_error(f"{name} cannot be used: {error}") from error
 
     @contextmanager
-    def _reading(self, name: str) -> Iterator[None]:
+    def _read_errors(self, name: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -300,16 +300,16 @@ class SavedFingerprints:
 
     def _bytes(self, name: str) -> bytes:
         written = self.manifest.files[name]
-        with self._reading(name):
+        with self._read_errors(name):
             data = read_regular(self.folder / name, written.bytes)
         if len(data) != written.bytes or hashlib.sha256(data).hexdigest() != written.sha256:
             raise self.unusable_error(f"{name} has been changed: its size or its SHA-256 is another")
         return data
 
-    def checked(self, name: str) -> Path:
+    def checked_path(self, name: str) -> Path:
         """Return the path of a file that is only looked up in, after comparing its size and a sample of it."""
         written, path = self.manifest.files[name], self.folder / name
-        with self._reading(name):
+        with self._read_errors(name):
             same = path.lstat().st_size == written.bytes and digest_of_file(str(path)).hex() == written.sample
         if not same:
             raise self.unusable_error(f"{name} has been changed: its size or its content is another")
@@ -318,7 +318,7 @@ class SavedFingerprints:
     def _whole(self, name: str) -> Path:
         """Return the path of a file after comparing its digest; it is not held in memory."""
         written, path = self.manifest.files[name], self.folder / name
-        with self._reading(name), open_regular(str(path)) as file:
+        with self._read_errors(name), open_regular(str(path)) as file:
             same = hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
         if not same:
             raise self.unusable_error(f"{name} has been changed: its SHA-256 is another")
@@ -326,8 +326,8 @@ class SavedFingerprints:
 
     def _open(self, name: str, *, whole: bool = True) -> Any:
         """Open a file batch by batch, after comparing all of it or a sample."""
-        path = self._whole(name) if whole else self.checked(name)
-        with self.decoding(name):
+        path = self._whole(name) if whole else self.checked_path(name)
+        with self.arrow_errors(name):
             return pa.ipc.open_file(pa.OSFile(os.fsencode(path)))
 
     def _require_schema(self, name: str, found: pa.Schema, expected: pa.Schema) -> None:
@@ -343,8 +343,8 @@ class SortedBands:
 
     def __init__(self, part: SavedFingerprints) -> None:
         self._part, self._rows = part, part.manifest.counts.rows
-        path = part.checked(BANDS)
-        with part.decoding(BANDS):  # the file is mapped, not read: it may be larger than memory
+        path = part.checked_path(BANDS)
+        with part.arrow_errors(BANDS):  # the file is mapped, not read: it may be larger than memory
             self._reader = pa.ipc.open_file(pa.memory_map(os.fsencode(path)))
         whole = self._reader.num_record_batches == len(part.manifest.bands) + 1
         if not whole or not self._reader.schema.equals(BAND_SCHEMA):
@@ -352,7 +352,7 @@ class SortedBands:
 
     def rows_with(self, place: int, keys: UInt64s) -> Int64s:
         """Return the rows that have one of these ``keys`` (ascending) in a band; the seals are the last one."""
-        with self._part.decoding(BANDS):
+        with self._part.arrow_errors(BANDS):
             batch = self._reader.get_batch(place)
             batch.validate()
         stored, rows = (batch.column(name).to_numpy() for name in BAND_SCHEMA.names)
@@ -402,7 +402,7 @@ class FingerprintFolder(WholeFolder):
 
     def add(self, chunk: ReadChunk) -> None:
         """Append the fingerprints of a chunk, whose keys are sealed."""
-        with self.explained():
+        with self.translated_errors():
             self._rows.write([chunk.batch[name] for name in self._rows.schema.names])
             self._sketches.write(by_slot(chunk))
         self._chunks.append(msgspec.json.encode(chunk.facts, enc_hook=tuple))
@@ -426,7 +426,7 @@ class FingerprintFolder(WholeFolder):
     def write_sorted(self, bands: tuple[int, ...], sorted_keys: Iterable[tuple[UInt64s, UInt32s]]) -> None:
         """Write the sorted keys of each of the ``bands``, and of the seals: (keys, rows) of each."""
         self._bands = bands
-        with self.explained():
+        with self.translated_errors():
             growing = _Growing(self.path(BANDS), BAND_SCHEMA)
             for keys, rows in sorted_keys:
                 growing.write([pa.array(keys), pa.array(rows)])
@@ -445,12 +445,12 @@ class FingerprintFolder(WholeFolder):
         columns = {name: join_ids(arrays) for name, arrays in self._further.items()}
         if any(len(array) - array.null_count for array in self._attachments):
             columns[ATTACHMENTS] = pa.concat_arrays(self._attachments)
-        with self.explained():
+        with self.translated_errors():
             self._close()
             files[COLUMNS] = _write(self.path(COLUMNS), pa.table(columns), self._rows_of_chunks)
             files[PLACES] = _write(self.path(PLACES), places)
             self.path(CHUNKS).write_bytes(b"".join(line + b"\n" for line in self._chunks))
-            files[CHUNKS] = _described(self.path(CHUNKS))
+            files[CHUNKS] = _saved_file(self.path(CHUNKS))
         counts = SavedCounts(len(self._chunks), sum(self._rows_of_chunks), self._problems)
         manifest = SavedManifest(
             neardup_version=version("neardup"),
@@ -466,7 +466,7 @@ class FingerprintFolder(WholeFolder):
         )
         self._written = sealed_manifest(manifest, self._secret)
         encoded = msgspec.json.encode(self._written, order="sorted")
-        with self.explained():
+        with self.translated_errors():
             self.path(MANIFEST).write_bytes(msgspec.json.format(encoded, indent=2) + b"\n")
         return self._written
 
@@ -505,7 +505,7 @@ class _Growing:
     def close(self) -> SavedFile:
         self._writer.close()
         self._file.close()
-        return _described(self._path)
+        return _saved_file(self._path)
 
     def abandon(self) -> None:
         with suppress(OSError, pa.ArrowException):
@@ -530,10 +530,10 @@ def _write(path: Path, table: pa.Table, batches: Sequence[int] = ()) -> SavedFil
                 pa.record_batch([one_array(c) for c in table.slice(first, rows).columns], table.schema)
             )
             first += rows
-    return _described(path)
+    return _saved_file(path)
 
 
-def _described(path: Path) -> SavedFile:
+def _saved_file(path: Path) -> SavedFile:
     with open(path, "rb") as file:
         whole = hashlib.file_digest(file, "sha256").hexdigest()
     return SavedFile(path.stat().st_size, whole, digest_of_file(str(path)).hex())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from neardup.errors import InputError, OutputError
 from neardup.io.readers.sources import open_regular
-from neardup.io.writers.filesystem import exposed, unwritable_error
+from neardup.io.writers.filesystem import exposure_warning, unwritable_error
 
 SHARED = ".neardup-key"
 """The key file that parts in one folder share."""
@@ -73,7 +73,7 @@ def read_secret(path: Path) -> bytes:
 
 def notes_on(path: Path) -> tuple[str, ...]:
     """Return a note if other users may read a key file."""
-    warning, _, way = exposed(path).partition("\n")
+    warning, _, way = exposure_warning(path).partition("\n")
     return (f"{warning} ({way})",) if warning else ()
 
 

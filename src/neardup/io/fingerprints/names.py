@@ -12,7 +12,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.io.readers.manifest import read_regular
 from neardup.io.writers.filesystem import restrict, unwritable_error
-from neardup.io.writers.output import stamped
+from neardup.io.writers.output import stamped_schema
 from neardup.tables import Int64s
 
 FOLDER = ".neardup-groups"
@@ -48,7 +48,10 @@ def write_names(part: Path, table: pa.Table, access: int) -> None:
         path.parent.mkdir(exist_ok=True)
         restrict(path.parent, access)
         try:
-            with pa.OSFile(os.fsencode(partial), "wb") as file, pa.ipc.new_file(file, stamped(NAMES)) as writer:
+            with (
+                pa.OSFile(os.fsencode(partial), "wb") as file,
+                pa.ipc.new_file(file, stamped_schema(NAMES)) as writer,
+            ):
                 writer.write_table(table.cast(NAMES))
             restrict(partial, access)
             os.replace(partial, path)

@@ -115,7 +115,7 @@ def load(name: str, pages: Pages = "all") -> None:
 def format_by_name(name: str) -> DocumentFormat | None:
     """Return the format of a file name's suffix, or None for an unknown suffix."""
     suffix = _suffix(name)
-    return SUFFIXES.get(suffix) or ("registered" if suffix in registered() else None)
+    return SUFFIXES.get(suffix) or ("registered" if suffix in registered_formats() else None)
 
 
 def format_of(name: str, data: bytes) -> DocumentFormat:
@@ -133,7 +133,7 @@ def packages() -> dict[str, str]:
     return {name: version for name, version in versions.items() if version is not None} | _registered_versions()
 
 
-def registered() -> Mapping[str, EntryPoint]:
+def registered_formats() -> Mapping[str, EntryPoint]:
     """Return the entry point of each suffix (".wpd"), without those of other names."""
     return {f".{name}": point for name, point in entry_points_of(GROUP, _SUFFIX).items()}
 
@@ -143,7 +143,7 @@ def read_registered(suffix: str, data: bytes) -> Content:
 
     Raises InputError if the function cannot be imported, or returns anything but a str. Its own errors pass.
     """
-    point = registered()[suffix]
+    point = registered_formats()[suffix]
     extract = loaded_point(f"extractor for {suffix}", point)
     try:
         text = extract(data)
@@ -158,7 +158,7 @@ def read_registered(suffix: str, data: bytes) -> Content:
 
 def _registered_versions() -> dict[str, str]:
     """Return the package and version of each registered extractor, by ``neardup.extractors`` and suffix."""
-    return {f"{GROUP} {suffix}": described_point(point) for suffix, point in registered().items()}
+    return {f"{GROUP} {suffix}": described_point(point) for suffix, point in registered_formats().items()}
 
 
 def _suffix(name: str) -> str:

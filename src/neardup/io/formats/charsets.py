@@ -73,10 +73,10 @@ def charset_of(data: bytes, asked: str = "auto") -> Charset:
         return (None if len(data) % 2 else _wide(data[: 2 * SAMPLE_BYTES])) or NOT_FOUND
     if is_utf8(data) or _damaged_utf8(data):
         return UTF_8
-    return _detected(_telling(data))
+    return _detect(_detector_sample(data))
 
 
-def decoded(data: bytes, charset: Charset) -> bytes:
+def utf8_text(data: bytes, charset: Charset) -> bytes:
     """Return a text as UTF-8 without its mark; bytes that are invalid in the encoding become U+FFFD.
 
     UTF-8 is returned unchanged.
@@ -104,14 +104,14 @@ def is_utf8(data: bytes) -> bool:
 
 def _damaged_utf8(data: bytes) -> bool:
     """Return whether this is UTF-8 with some bytes lost: more multi-byte characters are whole than broken."""
-    sample = _telling(data)
+    sample = _detector_sample(data)
     text = sample.decode("utf-8", "replace")
     broken = text.count("\ufffd") - sample.count("\ufffd".encode())
     whole = sum(char > "\x7f" for char in text) - text.count("\ufffd")
     return whole > broken
 
 
-def _telling(data: bytes) -> bytes:
+def _detector_sample(data: bytes) -> bytes:
     """Return the sample for the detector: the text around the first non-ASCII byte, with some ASCII before it."""
     ascii_before = len(data) - len(data.lstrip(_ASCII)) if len(data) <= SAMPLE_BYTES else _first_other(data)
     start = max(0, data.rfind(b"\n", 0, ascii_before) + 1, ascii_before - SAMPLE_BYTES // 8)
@@ -131,7 +131,7 @@ def _first_other(data: bytes) -> int:
     return 0
 
 
-def _detected(sample: bytes) -> Charset:
+def _detect(sample: bytes) -> Charset:
     from charset_normalizer import from_bytes  # imported only for files that need detection
 
     matches: list[Any] = list(from_bytes(sample, cp_isolation=list(_CANDIDATES)))

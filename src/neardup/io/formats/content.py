@@ -83,7 +83,7 @@ class Content:
     attachments: tuple[Attachment, ...] = ()
 
 
-def attached(found: Iterable[tuple[str, int, str]]) -> tuple[Attachment, ...]:
+def sorted_attachments(found: Iterable[tuple[str, int, str]]) -> tuple[Attachment, ...]:
     """Return the attachments sorted, with printable names. Raises InputError for more than ``ATTACHMENTS``.
 
     >>> [one[:3] for one in attached([("plan.pdf", 4, "88d4"), ("a\\n.txt", 1, "ca97")])]
@@ -119,7 +119,7 @@ def unread(parts: Iterable[tuple[str, bytes]]) -> tuple[Attachment, ...]:
     return tuple(Attachment(kind, size, digest.hexdigest(), UNREAD) for kind, size, digest in in_order)
 
 
-def described(say: Callable[[], Mapping[str, object]]) -> Metadata:
+def cleaned_metadata(say: Callable[[], Mapping[str, object]]) -> Metadata:
     """Return the result of ``say``, cleaned for storage: white space joined, long values cut, empty ones left out.
 
     Bad metadata never prevents a document from being read: when ``say`` fails, the result is empty.

@@ -59,9 +59,9 @@ class Shapes(Handlers):
         elif tag == "a:fld":
             return attributes.get("type", "").startswith("slidenum")
         elif tag in ("c:chart", "cx:chart"):
-            self._related(self.package.attribute(attributes, "r:id"))
+            self._add_related(self.package.attribute(attributes, "r:id"))
         elif tag == "dgm:relIds":
-            self._related(self.package.attribute(attributes, "r:dm"))
+            self._add_related(self.package.attribute(attributes, "r:dm"))
         elif description := attributes.get("descr"):
             self.package.unread.append(("alternative texts", description.encode("utf-8", "replace")))
         return None
@@ -100,7 +100,7 @@ class Shapes(Handlers):
         else:
             self.text.end_line()
 
-    def _related(self, id: str) -> None:
+    def _add_related(self, id: str) -> None:
         if relation := self._relations.get(id):
             self.text.line(drawn_text(self.package, relation.target, self._values))
 

@@ -157,10 +157,10 @@ def kind_of(head: bytes, name: str) -> str | None:
         return _kind_of_zip(head)
     if head.startswith(_OLE):
         return _OLE_SUFFIXES.get(suffix, "office file")
-    return _named(head) or BINARY
+    return _signature_kind(head) or BINARY
 
 
-def _named(head: bytes) -> str | None:
+def _signature_kind(head: bytes) -> str | None:
     """Return the kind of the first signature that matches."""
     return next((kind for offset, kind, beginnings in _SIGNATURES if head.startswith(beginnings, offset)), None)
 
@@ -183,7 +183,7 @@ def is_binary(head: bytes) -> bool:
         return True
     nuls = head.count(0)
     if nuls > head.endswith(b"\0"):  # one at the end is a C string terminator
-        if _named(head):
+        if _signature_kind(head):
             return True
         return nuls > _NUL_SHARE * len(head) and not _is_wide(head, nuls)
     controls = len(head) - len(head.translate(None, _CONTROLS)) - nuls

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from neardup.errors import InputError
 from neardup.io.formats import content as contents
-from neardup.io.formats.charsets import charset_of, decode, decoded
+from neardup.io.formats.charsets import charset_of, decode, utf8_text
 from neardup.io.formats.web import decoded_page, page_of
 
 # Longer lists of addresses are not read, as the parser takes quadratic time for some of them.
@@ -96,15 +96,17 @@ def read_eml(data: bytes) -> contents.Content:
     body = "\n".join(_body_texts(mail, 0, unread))
     subject = header_text(_field(mail, "Subject"))
     text = "\n\n".join(part for part in (subject.strip(), body.strip()) if part)
-    said = {**head_metadata(mail), **contents.described(lambda: {"subject": subject})}
-    return contents.Content(text, said, (*contents.attached(_attachments(mail, 0)), *contents.unread(unread)))
+    said = {**head_metadata(mail), **contents.cleaned_metadata(lambda: {"subject": subject})}
+    return contents.Content(
+        text, said, (*contents.sorted_attachments(_attachments(mail, 0)), *contents.unread(unread))
+    )
 
 
 def _in_utf8(data: bytes) -> bytes:
     """Return a mail that was saved as UTF-16, or with a byte order mark, in UTF-8; another one unchanged."""
     if not data.startswith(_MARKS) and b"\0" not in data[:64]:
         return data
-    return decoded(data, charset_of(data[: 2 * (len(data) // 2)]))
+    return utf8_text(data, charset_of(data[: 2 * (len(data) // 2)]))
 
 
 def _declare_utf8(mail: Message) -> None:
@@ -116,8 +118,10 @@ def _declare_utf8(mail: Message) -> None:
 
 def head_metadata(mail: Message) -> contents.Metadata:
     """Return the metadata in the header of a mail: from, to, cc, date."""
-    said = [contents.described(lambda key=key: {key: people(_field(mail, key))}) for key in contents.LISTS]  # type: ignore[misc]
-    said.append(contents.described(lambda: {"date": contents.utc(parsedate_to_datetime(str(mail["Date"])))}))
+    said = [contents.cleaned_metadata(lambda key=key: {key: people(_field(mail, key))}) for key in contents.LISTS]  # type: ignore[misc]
+    said.append(
+        contents.cleaned_metadata(lambda: {"date": contents.utc(parsedate_to_datetime(str(mail["Date"])))})
+    )
     return dict(item for found in said for item in found.items())
 
 
@@ -262,8 +266,8 @@ def read_msg(data: bytes) -> contents.Content:
                     "A message with a body as plain text or HTML",
                     "Save it as .eml or as text",
                 )
-            metadata = {**_metadata(message), **contents.described(lambda: {"subject": subject})}
-            attachments = contents.attached(message.attachments())
+            metadata = {**_metadata(message), **contents.cleaned_metadata(lambda: {"subject": subject})}
+            attachments = contents.sorted_attachments(message.attachments())
     except InputError:
         raise
     except Exception as error:  # damaged files make olefile fail in many ways: struct.error, OSError, TypeError …
@@ -282,10 +286,12 @@ def read_msg(data: bytes) -> contents.Content:
 def _metadata(message: "_Message") -> contents.Metadata:
     """Return the metadata of the header the mail arrived with; for a mail never sent, the values Outlook shows."""
     return {
-        **contents.described(lambda: {"from": [_person(message.string(number)) for number in _FROM]}),
-        **contents.described(lambda: {"to": message.string(_TO).split(";"), "cc": message.string(_CC).split(";")}),
-        **contents.described(lambda: {"date": contents.utc(message.time(_SENT, _DELIVERED))}),
-        **contents.described(lambda: head_metadata(message_from_string(message.string(_HEAD)))),
+        **contents.cleaned_metadata(lambda: {"from": [_person(message.string(number)) for number in _FROM]}),
+        **contents.cleaned_metadata(
+            lambda: {"to": message.string(_TO).split(";"), "cc": message.string(_CC).split(";")}
+        ),
+        **contents.cleaned_metadata(lambda: {"date": contents.utc(message.time(_SENT, _DELIVERED))}),
+        **contents.cleaned_metadata(lambda: head_metadata(message_from_string(message.string(_HEAD)))),
     }
 
 
@@ -306,7 +312,10 @@ class _Message:
                 "Check its format",
             )
         properties = ole.openstream("__properties_version1.0").read()
-        self._numbers, self._times = _fixed(properties, _NUMBER, "<I"), _fixed(properties, _TIME, "<Q")
+        self._numbers, self._times = (
+            _fixed_properties(properties, _NUMBER, "<I"),
+            _fixed_properties(properties, _TIME, "<Q"),
+        )
 
     def stream(self, number: int, kind: int, place: str = "") -> bytes | None:
         name = f"{place}__substg1.0_{number:04X}{kind:04X}"
@@ -358,7 +367,7 @@ class _Message:
         return {65001: "utf-8", 20127: None, 28591: "latin-1"}.get(pages[0], f"cp{pages[0]}") if pages else None
 
 
-def _fixed(stream: bytes, wanted: int, form: str) -> dict[int, int]:
+def _fixed_properties(stream: bytes, wanted: int, form: str) -> dict[int, int]:
     """Return the properties of a type of fixed length, by number."""
     found = {}
     for start in range(_PROPERTY_HEADER, len(stream) - _PROPERTY_BYTES + 1, _PROPERTY_BYTES):

@@ -117,14 +117,14 @@ class _Words(Handlers):
             self._apart.append(_APART[tag])
             self._paragraphs += tag.startswith("svg:")
         elif tag == "text:s":
-            count = self.package.named(attributes).get("text:c", "1")
+            count = self.package.prefixed_names(attributes).get("text:c", "1")
             self.add(" " * min(int(count) if count.isdecimal() else 1, _MOST_SPACES))
         elif tag in ("text:tab", "text:line-break"):
             self.add("\t" if tag == "text:tab" else "\n")
         elif tag.startswith("draw:"):
-            self._draw(tag, self.package.named(attributes))
+            self._draw(tag, self.package.prefixed_names(attributes))
         elif tag.startswith("form:"):
-            self._fill(tag, self.package.named(attributes))
+            self._fill(tag, self.package.prefixed_names(attributes))
         return None
 
     def end(self, tag: str) -> None:
@@ -219,7 +219,7 @@ class _Body(_Words):
         return not self._names or text.split() != " ".join(self._names).split()
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> bool | None:
-        named = self.package.named(attributes) if not tag.startswith("text:") else {}
+        named = self.package.prefixed_names(attributes) if not tag.startswith("text:") else {}
         if tag.startswith("office:") and not self._kind:
             local = tag.rpartition(":")[2]
             self._kind = local if local in ("text", "spreadsheet", "presentation", "chart", "drawing") else ""
@@ -351,7 +351,7 @@ class _Masters(_Words):
         self._shown: set[str] = set()
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> bool | None:
-        named = self.package.named(attributes) if not tag.startswith("text:") else {}
+        named = self.package.prefixed_names(attributes) if not tag.startswith("text:") else {}
         if tag in ("office:styles", "office:automatic-styles"):
             return True
         if tag == "style:master-page" and self._masters:

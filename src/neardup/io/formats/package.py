@@ -236,7 +236,7 @@ class Package:
         """Return the attribute of this name with its prefix, such as ``r:id``; "" without one."""
         return next((value for key, value in attributes.items() if self._names[key] == name), "")
 
-    def named(self, attributes: Mapping[str, str]) -> dict[str, str]:
+    def prefixed_names(self, attributes: Mapping[str, str]) -> dict[str, str]:
         """Return attributes by their names with prefixes."""
         return {self._names[key]: value for key, value in attributes.items()}
 
@@ -255,7 +255,7 @@ class Package:
             self._relations[name] = known
         return self._relations[name]
 
-    def related(self, name: str, *kinds: str) -> Iterator[str]:
+    def related_parts(self, name: str, *kinds: str) -> Iterator[str]:
         """Yield the parts to which a part has relations of certain kinds, in the order of the relations."""
         for relation in self.relations(name).values():
             if relation.kind in kinds and not relation.is_external:
@@ -265,7 +265,7 @@ class Package:
         """Return the name of the part that is the document. Raises InputError if there is none."""
         if "_rels/.rels" not in self:
             raise KeyError("There is no item named '_rels/.rels' in the archive")
-        for name in self.related("", "officeDocument"):
+        for name in self.related_parts("", "officeDocument"):
             return name
         raise InputError("It is a zip file without a document", "An office file", "Check its format")
 
@@ -293,7 +293,7 @@ class Package:
 
     def properties(self) -> dict[str, object]:
         """Return the title, the author and the creation date of an Office file."""
-        return self.described_by(next(self.related("", "core-properties"), ""))
+        return self.described_by(next(self.related_parts("", "core-properties"), ""))
 
     def described_by(self, name: str) -> dict[str, object]:
         """Return the title, the author and the creation date that a part has in elements of Dublin Core."""
@@ -303,7 +303,7 @@ class Package:
         date = reader.values.pop("date", "")
         return {
             **reader.values,
-            **contents.described(lambda: {"date": contents.utc(datetime.fromisoformat(date))}),
+            **contents.cleaned_metadata(lambda: {"date": contents.utc(datetime.fromisoformat(date))}),
         }
 
     def content(self, text: str, say: Callable[[], Mapping[str, object]] | None = None) -> contents.Content:
@@ -312,8 +312,8 @@ class Package:
             raise contents.long_error()
         words = ((kind, str(apart).encode("utf-8", "replace")) for kind, apart in self._apart.items())
         self.unread += [(kind, content) for kind, content in words if content]
-        beside = (*contents.attached(self._embedded.values()), *contents.unread(self.unread))
-        return contents.Content(text, contents.described(say or self.properties), beside)
+        beside = (*contents.sorted_attachments(self._embedded.values()), *contents.unread(self.unread))
+        return contents.Content(text, contents.cleaned_metadata(say or self.properties), beside)
 
 
 def read_package(data: bytes, kind: str, read: Callable[[Package], contents.Content]) -> contents.Content:

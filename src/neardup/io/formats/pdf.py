@@ -16,7 +16,7 @@ from typing import Any
 
 from neardup.errors import InputError
 from neardup.io.formats import content as contents
-from neardup.io.formats.content import PAGES, TEXT_CHARACTERS, Content, described, lack_error, long_error, utc
+from neardup.io.formats.content import PAGES, TEXT_CHARACTERS, Content, lack_error, long_error, utc
 
 # PDFium keeps state for the whole process: one call at a time, for all documents.
 _ONE_AT_A_TIME = threading.Lock()
@@ -61,7 +61,7 @@ def read_pdf(data: bytes) -> Content:
             document.init_forms()
             others.attach_embedded(document)
             text = _text(document, others)
-            return Content(text, described(lambda: _metadata(document)), others.listed())
+            return Content(text, contents.cleaned_metadata(lambda: _metadata(document)), others.attachments())
         except pypdfium2.PdfiumError as error:
             raise _unreadable_error(str(error)) from error
         finally:
@@ -129,9 +129,9 @@ class _Others:
     unread: list[tuple[str, bytes]]
     files: list[tuple[str, int, str]] = field(default_factory=list)
 
-    def listed(self) -> tuple[contents.Attachment, ...]:
+    def attachments(self) -> tuple[contents.Attachment, ...]:
         """Return the attachments of the document."""
-        return (*contents.attached(self.files), *contents.unread(self.unread))
+        return (*contents.sorted_attachments(self.files), *contents.unread(self.unread))
 
     def attach_embedded(self, document: Any) -> None:
         """Add the files and the XFA form of the document, whose pages other programs make."""
@@ -154,7 +154,7 @@ class _Others:
     def of_page(self, page: Any) -> _Shown:
         """Draw the forms and annotations of a page on it, without hidden ones; add those that are not read."""
         raw, shown, gone = _pdfium(), _Shown(), []
-        types = _numbered("FPDF_ANNOT_", _TYPES)
+        types = _names_by_number("FPDF_ANNOT_", _TYPES)
         for number in range(raw.FPDFPage_GetAnnotCount(page)):
             annotation = raw.FPDFPage_GetAnnot(page, number)
             if not annotation:
@@ -241,7 +241,7 @@ class _Annotation:
     def field(self) -> str:
         """The type of a field; an empty string for one of no form."""
         number = self._api.FPDFAnnot_GetFormFieldType(self._form, self.raw) if self._form else -1
-        return _numbered("FPDF_FORMFIELD_", (*_CHECKED, *_VALUED)).get(number, "")
+        return _names_by_number("FPDF_FORMFIELD_", (*_CHECKED, *_VALUED)).get(number, "")
 
     @property
     def value(self) -> str:
@@ -266,7 +266,7 @@ def _pdfium() -> Any:
 
 
 @cache
-def _numbered(prefix: str, names: tuple[str, ...]) -> dict[int, str]:
+def _names_by_number(prefix: str, names: tuple[str, ...]) -> dict[int, str]:
     """Return names of PDFium's constants, without their prefix, by number."""
     return {getattr(_pdfium(), prefix + name): name for name in names}
 
@@ -293,7 +293,7 @@ def _bytes(fill: Callable[..., int]) -> bytes:
 
 def _metadata(document: Any) -> dict[str, object]:
     known = document.get_metadata_dict(skip_empty=True)
-    date = described(lambda: {"date": _date(known["CreationDate"])})
+    date = contents.cleaned_metadata(lambda: {"date": _date(known["CreationDate"])})
     return {"title": known.get("Title"), "author": known.get("Author"), **date}
 
 

@@ -154,7 +154,7 @@ class _Reader:
         kinds = ("comments", "deleted text", "hidden text")
         unread = [(kind, self._text(kind).encode("utf-8", "replace")) for kind in kinds]
         unread += [(kind, b"".join(pieces)) for kind, pieces in self._binary]
-        metadata = contents.described(lambda: {key: self._text(key) for key in ("title", "author")})
+        metadata = contents.cleaned_metadata(lambda: {key: self._text(key) for key in ("title", "author")})
         text = "\n".join(part for part in parts if part)
         return contents.Content(text, metadata, contents.unread(part for part in unread if part[1]))
 

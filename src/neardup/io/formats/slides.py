@@ -27,7 +27,7 @@ def _read(package: Package) -> contents.Content:
     package.parse(main, order)
     package.leave_unread(main)
     people = _People()
-    for name in package.related(main, "commentAuthors", "authors"):
+    for name in package.related_parts(main, "commentAuthors", "authors"):
         package.parse(name, people)
     relations = package.relations(main)
     text, below = Text(), dict[str, None]()
@@ -46,18 +46,18 @@ def _read_slide(package: Package, name: str, text: Text, people: Mapping[str, st
     reader = _Slide(package, name, slide)
     package.parse(name, reader)
     package.leave_unread(name)
-    for part in package.related(name, "notesSlide"):
+    for part in package.related_parts(name, "notesSlide"):
         notes = Text()
         package.parse(part, _Slide(package, part, notes))
         package.leave_unread(part)
         slide.line(f"Notes: {notes}" if str(notes) else "")
-    for part in package.related(name, "comments"):
+    for part in package.related_parts(name, "comments"):
         package.parse(part, _Comments(package, part, slide, people))
     if body := str(slide):
         text.add(f"(hidden slide)\n{body}\n\n" if reader.is_hidden else f"{body}\n\n")
-    for layout in package.related(name, "slideLayout"):
+    for layout in package.related_parts(name, "slideLayout"):
         yield layout
-        yield from package.related(layout, "slideMaster")
+        yield from package.related_parts(layout, "slideMaster")
 
 
 class _Order(Handlers):

@@ -9,7 +9,7 @@ from neardup.io.formats.content import (
     TEXT_CHARACTERS,
     VALUE_CHARACTERS,
     Content,
-    described,
+    cleaned_metadata,
     lack_error,
     long_error,
     unread,
@@ -63,7 +63,7 @@ def read_html(data: bytes) -> Content:
     Content(text='One\\ntwo & three', metadata={'title': 'A page'}, attachments=())
     """
     reader = page_of(decoded_page(data))
-    return Content(reader.text().strip(), described(reader.metadata), unread(reader.unread))
+    return Content(reader.text().strip(), cleaned_metadata(reader.metadata), unread(reader.unread))
 
 
 def decoded_page(data: bytes) -> str:
@@ -92,7 +92,7 @@ def read_main(data: bytes) -> Content:
     if len(found or "") > TEXT_CHARACTERS:
         raise long_error()
     reader = page_of(page)
-    return Content((found or "").strip(), described(reader.metadata))
+    return Content((found or "").strip(), cleaned_metadata(reader.metadata))
 
 
 def load_main() -> None:

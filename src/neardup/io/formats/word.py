@@ -45,17 +45,17 @@ def _read(package: Package) -> contents.Content:
     """Read the headers, the body, its notes and the footers."""
     main = package.main_part()
     settings, body = _Settings(), Text()
-    for name in package.related(main, "settings"):
+    for name in package.related_parts(main, "settings"):
         package.parse(name, settings)
     words = _Words(package, main, body)
     package.parse(main, words)
     package.leave_unread(main)
     headers, footers = (
-        _texts(package, words.shown(kind, settings.has_even_pages))
+        _texts(package, words.shown_parts(kind, settings.has_even_pages))
         for kind in ("headerReference", "footerReference")
     )
-    notes = _texts(package, package.related(main, *_PARTS_BELOW))
-    comments = _texts(package, package.related(main, "comments"))
+    notes = _texts(package, package.related_parts(main, *_PARTS_BELOW))
+    comments = _texts(package, package.related_parts(main, "comments"))
     package.unread += [("comments", text.encode("utf-8", "replace")) for text in comments]
     return package.content("\n".join(text for text in (*headers, str(body), *notes, *footers) if text))
 
@@ -119,7 +119,7 @@ class _Words(Handlers):
         self._is_instruction = False
         self._form: list[str] = []  # the values of an open check box or list of a form
 
-    def shown(self, kind: str, has_even_pages: bool) -> list[str]:
+    def shown_parts(self, kind: str, has_even_pages: bool) -> list[str]:
         """Return the headers or footers that pages of the sections show."""
         return [
             part

@@ -52,14 +52,14 @@ def _read(package: Package) -> contents.Content:
     package.leave_unread(main)
     relations = package.relations(main)
     shared, styles = _Strings(), _Styles()
-    for name in package.related(main, "sharedStrings"):
+    for name in package.related_parts(main, "sharedStrings"):
         package.parse(name, shared)
-    for name in package.related(main, "styles"):
+    for name in package.related_parts(main, "styles"):
         package.parse(name, styles)
-    for name in package.related(main, "richValueRel"):  # images within cells
+    for name in package.related_parts(main, "richValueRel"):  # images within cells
         package.leave_unread(name)
     people = _People()
-    for name in package.related(main, "person"):
+    for name in package.related_parts(main, "person"):
         package.parse(name, people)
     text, has_content = Text(), False
     for title, state, id in book.sheets:
@@ -80,13 +80,13 @@ def _read_sheet(package: Package, name: str, reader: "_Sheet", people: Mapping[s
     package.leave_unread(name)
     if reader.formulas:
         package.unread.append(("formulas", "\n".join(reader.formulas).encode("utf-8", "replace")))
-    threads = list(package.related(name, "threadedComment"))
-    for part in threads or package.related(name, "comments"):
+    threads = list(package.related_parts(name, "threadedComment"))
+    for part in threads or package.related_parts(name, "comments"):
         package.parse(part, _Comments(text, people))
-    for part in package.related(name, "drawing"):
+    for part in package.related_parts(name, "drawing"):
         text.line(drawn_text(package, part, values=False))
         package.leave_unread(part)
-    for part in package.related(name, "vmlDrawing"):
+    for part in package.related_parts(name, "vmlDrawing"):
         package.leave_unread(part)
     for line in reader.printed:
         text.line(line)
@@ -123,7 +123,7 @@ class _Strings(Handlers):
     def end(self, tag: str) -> None:
         self._is_open = False
         if tag == "x:si":
-            self.strings.append(unescaped("".join(self._pieces)))
+            self.strings.append(unescaped_cell("".join(self._pieces)))
             self._pieces = []
 
     def characters(self, text: str) -> None:
@@ -131,7 +131,7 @@ class _Strings(Handlers):
             self._pieces.append(text)
 
 
-def unescaped(text: str) -> str:
+def unescaped_cell(text: str) -> str:
     """Return a text of a cell with its escaped characters.
 
     >>> unescaped("one_x000D_two, _x005F_x000D_")
@@ -275,7 +275,7 @@ class _Sheet(Handlers):
         """Return the value of the cell that ends, as people write it."""
         kind, stored = self._cell.get("t", "n"), self._text("x:v")
         if kind == "inlineStr":
-            return unescaped(self._text("x:t"))
+            return unescaped_cell(self._text("x:t"))
         if not stored:
             # the formula is all that a file without results holds
             return f"={self._text('x:f')}" if "x:f" in self._pieces and kind != "str" else ""
@@ -286,7 +286,7 @@ class _Sheet(Handlers):
             return "TRUE" if stored.strip() in ("1", "true") else "FALSE"
         if kind == "n":
             return self._number(stored)
-        return unescaped(stored)  # texts of formulas, errors, and dates in ISO form
+        return unescaped_cell(stored)  # texts of formulas, errors, and dates in ISO form
 
     def _number(self, stored: str) -> str:
         style = self._cell.get("s", "0")
@@ -368,7 +368,7 @@ class _Comments(Handlers):
             self._authors.append("".join(self._pieces))
         elif tag in ("x:comment", "tc:threadedComment"):
             who = f", {self._author.strip()}" if self._author.strip() else ""
-            self._text.line(f"Comment on {self._place}{who}: {unescaped(''.join(self._pieces))}")
+            self._text.line(f"Comment on {self._place}{who}: {unescaped_cell(''.join(self._pieces))}")
         if tag in ("x:author", "x:comment", "tc:threadedComment"):
             self._pieces = []
         self._open = None

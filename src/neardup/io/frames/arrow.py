@@ -41,7 +41,7 @@ class ArrowRows(HeldRows):
         """Return a slice, without a copy."""
         return self.whole.slice(start, stop - start).select(list(names))
 
-    def given(self, stays: Bools) -> Any:
+    def rows_that_stay(self, stays: Bools) -> Any:
         """Return the rows that stay."""
         return self._back(stays)
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from neardup.errors import InputError
 from neardup.io.frames.arrow import from_table, no_texts_error
-from neardup.io.frames.python import ValueTypes, text_array, typed
+from neardup.io.frames.python import ValueTypes, text_array, typed_values
 from neardup.io.frames.streams import Portions, Returned, as_reader, batches_of, spooled_tables
 from neardup.io.readers.arrow import kind_of
 from neardup.io.readers.base import CHUNK_BYTES, Column, Documents
@@ -64,7 +64,7 @@ class FrameRows(HeldRows):
     def _column(self, part: nw.DataFrame[Any], name: str) -> Any:
         series = part[:, self._names.index(name)]
         if name in self._objects:
-            return typed(self._objects[name], series.to_list(), name, self.type_of(name))
+            return typed_values(self._objects[name], series.to_list(), name, self.type_of(name))
         return column_of(series, self._types[name], name)
 
     def require(self, text: str) -> None:
@@ -72,7 +72,7 @@ class FrameRows(HeldRows):
         if text in self._objects:
             self._objects[text].require_texts(self._frame[:, self._names.index(text)].to_list(), text)
 
-    def given(self, stays: Bools) -> Any:
+    def rows_that_stay(self, stays: Bools) -> Any:
         """Return the rows that stay, with their index if the frame has one."""
         return self._frame[np.flatnonzero(stays)].to_native()
 
@@ -89,7 +89,7 @@ class SeriesRows(FrameRows):
             types = sorted(each.__name__ for each in self._objects["text"].types)
             raise no_texts_error(series.to_native(), f"it holds {', '.join(types[:3])}")
 
-    def given(self, stays: Bools) -> Any:
+    def rows_that_stay(self, stays: Bools) -> Any:
         """Return the values that stay, with their index if the series has one."""
         return self._series[np.flatnonzero(stays)].to_native()
 
@@ -194,7 +194,7 @@ def _as_lazy_polars(schema: pa.Schema) -> Returned:
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    def returned(portions: Callable[[], Portions]) -> Any:
+    def lazy_frame(portions: Callable[[], Portions]) -> Any:
         def scan(columns: Any, predicate: Any, most: int | None, batch_size: int | None) -> Iterator[Any]:
             left = most  # of the rows here, before the predicate
             for table in portions():
@@ -207,7 +207,7 @@ def _as_lazy_polars(schema: pa.Schema) -> Returned:
 
         return register_io_source(scan, schema=pl.from_arrow(schema.empty_table()).schema)  # type: ignore[union-attr]
 
-    return returned
+    return lazy_frame
 
 
 def _as_relation(schema: pa.Schema) -> Returned:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.frames.streams import Portions, Returned, SpooledDocuments, from_records
-from neardup.io.readers.arrow import chosen, fitted, in_blocks, in_runs, schema_columns
+from neardup.io.readers.arrow import chosen, fitted_table, in_blocks, in_runs, schema_columns
 from neardup.io.readers.base import CHUNK_BYTES, Column, Documents
 from neardup.io.readers.fields import FieldPath
 from neardup.io.readers.memory import HeldDocuments, HeldRows, ObjectChunk, ObjectDocuments
@@ -81,7 +81,7 @@ class ScannedDocuments(ObjectDocuments):
         try:
             for batch in batches:
                 if batch.num_rows:
-                    yield fitted(pa.Table.from_batches([batch]), schema)
+                    yield fitted_table(pa.Table.from_batches([batch]), schema)
         except (pa.ArrowException, OSError) as error:
             raise InputError(
                 f"The data set cannot be read: {error}", "Files that can be read to their end", "Check them"
@@ -167,7 +167,7 @@ class DataSetRows(HeldRows):
             self._views[wanted] = self._data.select_columns(list(wanted)).with_format("arrow")
         return self._views[wanted][start:stop].select(list(names))
 
-    def given(self, stays: Bools) -> Any:
+    def rows_that_stay(self, stays: Bools) -> Any:
         """Return the data set of the rows that stay, with its features and its format."""
         return self._data.select(np.flatnonzero(stays))
 

@@ -37,10 +37,10 @@ def text_array(values: Sequence[Any]) -> pa.Array:
         except UnicodeEncodeError:
             pass
     # Lone surrogates have no UTF-8 form; as bytes they reach the kernel that counts and replaces them.
-    return pa.array([_encoded(value) for value in present], pa.large_binary())
+    return pa.array([_encoded_value(value) for value in present], pa.large_binary())
 
 
-def _encoded(value: Any) -> Any:
+def _encoded_value(value: Any) -> Any:
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 
@@ -156,7 +156,7 @@ class StringRows(HeldRows):
         array = text_array(part.tolist() if isinstance(part, np.ndarray) else part)
         return pa.table([array] * len(names), names=list(names))
 
-    def given(self, stays: Bools) -> Any:
+    def rows_that_stay(self, stays: Bools) -> Any:
         """Return the texts that stay, in an object of the same type."""
         if isinstance(self._texts, np.ndarray):
             return self._texts[stays]
@@ -184,7 +184,7 @@ class _ValueRows(HeldRows):
     def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
         """Return columns of some rows."""
         columns = ((name, self.values(name, start, stop)) for name in names)
-        arrays = [typed(self._found[name], values, name, self.type_of(name)) for name, values in columns]
+        arrays = [typed_values(self._found[name], values, name, self.type_of(name)) for name, values in columns]
         return pa.table(arrays, names=list(names))
 
     def require(self, text: str) -> None:
@@ -206,7 +206,7 @@ class RecordRows(_ValueRows):
         """Return the values of some records under a name."""
         return values_of(self._records[start:stop], name)
 
-    def given(self, stays: Bools) -> Any:
+    def rows_that_stay(self, stays: Bools) -> Any:
         """Return the records that stay, the same objects."""
         return chosen(self._records, stays)
 
@@ -247,7 +247,7 @@ class ColumnRows(_ValueRows):
     def __len__(self) -> int:
         return len(next(iter(self._given.values()), ()))
 
-    def given(self, stays: Bools) -> dict[Any, Any]:
+    def rows_that_stay(self, stays: Bools) -> dict[Any, Any]:
         """Return a dict of the same columns, with the values that stay."""
         return {
             name: values[stays] if isinstance(values, np.ndarray) else chosen(values, stays)
@@ -261,7 +261,7 @@ def chosen(items: Sequence[Any], stays: Bools) -> Any:
     return tuple(left) if isinstance(items, tuple) else list(left)
 
 
-def typed(found: ValueTypes, values: Sequence[Any], name: str, type_: pa.DataType) -> pa.Array:
+def typed_values(found: ValueTypes, values: Sequence[Any], name: str, type_: pa.DataType) -> pa.Array:
     """Return values of a column in its type; texts that are not valid UTF-8 stay bytes."""
     array = found.array(values, name)
     if array.type.equals(type_) or found.kind == "text":

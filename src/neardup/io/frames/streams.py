@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.frames.arrow import differing_error, no_texts_error
-from neardup.io.frames.python import ValueTypes, require_texts, text_array, typed, types_of, values_of
-from neardup.io.readers.arrow import CHUNK_ROWS, chosen, fitted, in_blocks, schema_columns
+from neardup.io.frames.python import ValueTypes, require_texts, text_array, typed_values, types_of, values_of
+from neardup.io.readers.arrow import CHUNK_ROWS, chosen, fitted_table, in_blocks, schema_columns
 from neardup.io.readers.base import CHUNK_BYTES, Column
 from neardup.io.readers.memory import ObjectChunk, ObjectDocuments
 from neardup.io.writers.scratch import NumberFile, Scratch
@@ -139,11 +139,11 @@ class TableContent(BlockContent):
     def table(self, block: Any, names: Sequence[str]) -> pa.Table:
         """Return columns of the rows of a block, without decoding the others."""
         schema = pa.schema([self._schema.field(name) for name in names])
-        return fitted(_read(block, list(dict.fromkeys(names))).select(list(names)), schema)
+        return fitted_table(_read(block, list(dict.fromkeys(names))).select(list(names)), schema)
 
     def rows(self, block: Any, stays: Bools) -> pa.Table:
         """Return the rows of a block that stay, in the common schema."""
-        return chosen(fitted(_read(block, self._schema.names), self._schema), stays)
+        return chosen(fitted_table(_read(block, self._schema.names), self._schema), stays)
 
 
 def _read(block: Any, names: Sequence[str]) -> pa.Table:
@@ -158,7 +158,7 @@ def _read(block: Any, names: Sequence[str]) -> pa.Table:
     return table
 
 
-def written(table: pa.Table) -> Any:
+def table_block(table: pa.Table) -> Any:
     """Return a table as a block of ``TableContent``."""
     out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, table.schema) as writer:
@@ -180,7 +180,7 @@ def spooled_tables(
     for block in in_blocks(tables, chunk_bytes):
         if schema is None and not any(block.schema.equals(known) for known in schemas):
             schemas.append(block.schema)
-        spool.append(written(block))
+        spool.append(table_block(block))
         counts.append(block.num_rows)
     try:
         common = pa.unify_schemas(schemas, promote_options="permissive")
@@ -202,10 +202,10 @@ def from_reader(reader: pa.RecordBatchReader, chunk_bytes: int = CHUNK_BYTES) ->
 def as_reader(schema: pa.Schema) -> Returned:
     """Return the portions of tables as a reader of record batches."""
 
-    def returned(portions: Callable[[], Portions]) -> pa.RecordBatchReader:
+    def batch_reader(portions: Callable[[], Portions]) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_batches(schema, batches_of(portions()))
 
-    return returned
+    return batch_reader
 
 
 def batches_of(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
@@ -225,8 +225,8 @@ def from_iterator(items: Iterator[Any], chunk_bytes: int = CHUNK_BYTES) -> Spool
         tables = (pa.Table.from_batches([_same(batch, schema)]) for batch in everything)
         return spooled_tables(tables, schema, lambda _: lambda portions: batches_of(portions()), chunk_bytes)
     if first and isinstance(first[0], Mapping):
-        return from_records(everything, _joined, chunk_bytes)
-    return _spooled_items(everything, _Texts(), _joined, chunk_bytes)
+        return from_records(everything, _batches, chunk_bytes)
+    return _spooled_items(everything, _Texts(), _batches, chunk_bytes)
 
 
 def from_records(records: Iterable[Any], returned: Returned, chunk_bytes: int = CHUNK_BYTES) -> SpooledDocuments:
@@ -234,7 +234,7 @@ def from_records(records: Iterable[Any], returned: Returned, chunk_bytes: int = 
     return _spooled_items(records, _Records(), returned, chunk_bytes)
 
 
-def _joined(portions: Callable[[], Portions]) -> Iterator[Any]:
+def _batches(portions: Callable[[], Portions]) -> Iterator[Any]:
     return chain.from_iterable(portions())
 
 
@@ -313,7 +313,9 @@ class _Records(_Texts):
     def table(self, block: Any, names: Sequence[str]) -> pa.Table:
         """Return columns of the records of a block."""
         records = pickle.loads(block)
-        arrays = [typed(self._found[name], values_of(records, name), name, self.type_of(name)) for name in names]
+        arrays = [
+            typed_values(self._found[name], values_of(records, name), name, self.type_of(name)) for name in names
+        ]
         return pa.table(arrays, names=list(names))
 
     def require(self, text: str) -> None:

@@ -108,7 +108,7 @@ def open_files(
 
         return from_query(names, reading.query, chunk_bytes)
     found = find_files(names, without)
-    documents = _opened(found, chunk_bytes, reading)
+    documents = _open_files(found, chunk_bytes, reading)
     documents.findings.aside[:0] = found.aside
     documents.findings.notes[:0] = found.notes
     if documents.format != "text":
@@ -118,10 +118,10 @@ def open_files(
 
 def open_sources(found: Discovered, reading: ReadingSettings = AUTO) -> Documents:
     """Open files that were found before."""
-    return _opened(found, CHUNK_BYTES, reading)
+    return _open_files(found, CHUNK_BYTES, reading)
 
 
-def _opened(files: Discovered, size: int, reading: ReadingSettings) -> Documents:
+def _open_files(files: Discovered, size: int, reading: ReadingSettings) -> Documents:
     """Open files with the reader of their format; of several formats, and several tables, each with its own."""
     if files.format != "mixed" and (files.format != "table" or len(files.sources) == 1):
         return _OPENED[files.format](files, size, reading)

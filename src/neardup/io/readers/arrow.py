@@ -70,7 +70,7 @@ def plain(table: Any) -> Any:
     for position, field in enumerate(table.schema):
         target = plain_type(field.type)
         if target is not field.type:
-            table = table.set_column(position, field.name, _decoded(table.column(position), target))
+            table = table.set_column(position, field.name, _decoded_column(table.column(position), target))
     return table
 
 
@@ -91,7 +91,7 @@ def _large(type_: Any) -> Any:
     return pa.large_binary() if is_bytes(type_) else pa.large_string()
 
 
-def _decoded(column: Any, target: Any) -> Any:
+def _decoded_column(column: Any, target: Any) -> Any:
     if not pt.is_dictionary(column.type):
         return column.cast(target)
     parts = [array.dictionary.cast(target).take(array.indices) for array in column.chunks]
@@ -161,11 +161,11 @@ def valid_strings(table: Any, text: str) -> Any:
             try:
                 column.validate(full=True)
             except pa.ArrowInvalid:
-                table = table.set_column(position, field.name, _replaced(column))
+                table = table.set_column(position, field.name, _replaced_strings(column))
     return table
 
 
-def fitted(table: Any, schema: Any) -> Any:
+def fitted_table(table: Any, schema: Any) -> Any:
     """Return the table in this schema, with U+FFFD where the bytes of a string are not UTF-8."""
     if table.schema.equals(schema):
         return table
@@ -177,11 +177,11 @@ def fitted(table: Any, schema: Any) -> Any:
         except pa.ArrowInvalid:
             if not is_text(column.type):
                 raise
-            columns.append(_replaced(column).cast(field.type))
+            columns.append(_replaced_strings(column).cast(field.type))
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _replaced(column: Any) -> Any:
+def _replaced_strings(column: Any) -> Any:
     raw = column.cast(pa.large_binary()).to_pylist()
     texts = [None if value is None else value.decode("utf-8", "replace") for value in raw]
     return pa.chunked_array([pa.array(texts, pa.large_string())]).cast(column_text(column.type))

@@ -109,10 +109,10 @@ def aside_note(aside: Sequence[Aside]) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for item in aside:
         by_reason.setdefault(item.why, []).append(item.name)
-    return [f"left aside: {'; '.join(f'{named(names)} ({why})' for why, names in by_reason.items())}"]
+    return [f"left aside: {'; '.join(f'{names_in_words(names)} ({why})' for why, names in by_reason.items())}"]
 
 
-def named(names: Iterable[str]) -> str:
+def names_in_words(names: Iterable[str]) -> str:
     """Return the first names and the number of the others.
 
     >>> named(["a", "b"]), named("abcdef")
@@ -258,7 +258,7 @@ class NativeRecords:
             rows=np.cumsum(theirs)[self.rows] - 1,
         )
 
-    def staying(self, keep: Bools) -> Bools:
+    def kept_records(self, keep: Bools) -> Bools:
         """Return which records stay, bool[records], if ``keep`` tells that of the good rows."""
         count = int(self.events.max(initial=-1)) + 1
         of_row = self.events[self.rows]

@@ -22,11 +22,11 @@ from neardup.display import counted
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS
 from neardup.io.readers.arrow import column_type, kind_of, row_lengths
-from neardup.io.readers.base import Column, Documents, Kind, named
+from neardup.io.readers.base import Column, Documents, Kind, names_in_words
 from neardup.io.readers.fields import (
     EACH,
     FieldPath,
-    joined,
+    joined_name,
     paths_of,
     require_paths,
     texts_in,
@@ -70,7 +70,7 @@ class Chosen:
     notes: tuple[str, ...]
     id_guessed: bool = False
 
-    def dropped(self, ids: pa.Array | None, *, limited: bool = False) -> tuple[str, ...]:
+    def dropped_ids_note(self, ids: pa.Array | None, *, limited: bool = False) -> tuple[str, ...]:
         """A note that rows are named otherwise, if ids of a guessed column name one twice; else nothing."""
         if ids is None or self.id is None or not self.id_guessed:
             return ()
@@ -97,7 +97,7 @@ def choose_columns(
     ``text`` may name several columns and nested fields (``io.readers.fields``), ``id`` a field of a record.
     Without an id column, documents are identified by source and row number. Messages name the ``options``.
     """
-    text = joined(text)
+    text = joined_name(text)
     if not documents.columns:
         raise InputError(
             f"{documents.names[0]} has no rows, so it has no columns",
@@ -107,12 +107,12 @@ def choose_columns(
     if text is None:
         text, text_notes = _guess_text(documents, options.text)
     else:
-        text, text_notes = _named(documents, text, "text", ("text",), options.text), ()
+        text, text_notes = _named_column(documents, text, "text", ("text",), options.text), ()
     guessed = id is None
     if id is None:
         id, id_notes = _guess_id(documents, text, options.id)
     else:
-        id, id_notes = _named(documents, id, "id", ("text", "integer"), options.id), ()
+        id, id_notes = _named_column(documents, id, "id", ("text", "integer"), options.id), ()
     documents.require(text, id)
     _require_made(documents, text, id)
     return Chosen(text, id, (*documents.findings.notes, *text_notes, *id_notes), guessed)
@@ -130,7 +130,7 @@ def choose_reference(
     if saved is not None:
         return Reference(documents, saved)
     known = text_here(documents, id) if id is not None else text_here(documents, of_input.id)
-    asked = joined(text) or text_here(documents, of_input.text)
+    asked = joined_name(text) or text_here(documents, of_input.text)
     if asked is None and documents.columns and documents.format != "text":
         asked = _only_text(documents, of_input.text, known)
         documents.findings.notes.append(f'text column: "{asked}" (the only one with texts)')
@@ -155,7 +155,7 @@ def _only_text(documents: Documents, of_input: str, id: str | None) -> str | Non
     return others[0].name if others else None
 
 
-def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind], option: str) -> str:
+def _named_column(documents: Documents, name: str, role: str, kinds: Sequence[Kind], option: str) -> str:
     if not name:
         raise _nameless_error(f"{option} names a column without a name")
     if name in getattr(documents, "unnameable", ()):
@@ -172,7 +172,7 @@ def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind], op
         fields = texts_in(name, types_of(documents).get(name))
         raise InputError(
             f'The column "{name}" cannot be the {role}: its kind is {column.kind}',
-            f"A column of {what}: {_listed(c for c in documents.columns if c.kind in kinds)}",
+            f"A column of {what}: {_column_names(c for c in documents.columns if c.kind in kinds)}",
             f"Choose one with {option}, or a field: {', '.join(fields)}"
             if fields
             else f"Choose one with {option}",
@@ -190,7 +190,7 @@ def _require_root(documents: Documents, path: FieldPath, role: str, kinds: Seque
             f"Name the column itself with {option}, or another one",
         )
     if not path.steps:
-        _named(documents, path.root, role, kinds, option)
+        _named_column(documents, path.root, role, kinds, option)
     if role == "id" and EACH in path.steps:
         raise InputError(
             f'"{path.spelled}" cannot be the id: a row has a list of them', "One value a row", "Name another field"
@@ -252,7 +252,7 @@ def find_column(documents: Documents, name: str, option: str, where: str = "") -
     folded = {known.casefold(): known for known in names}
     close = difflib.get_close_matches(name.casefold(), list(folded), 1)
     hint = f'Did you mean "{folded[close[0]]}"?' if close else f"Choose one with {option}"
-    raise InputError(f'There is no column "{name}"{where}', f"One of {_listed(documents.columns)}", hint)
+    raise InputError(f'There is no column "{name}"{where}', f"One of {_column_names(documents.columns)}", hint)
 
 
 def field_of(documents: Documents, name: str) -> tuple[FieldPath, pa.DataType] | None:
@@ -290,7 +290,7 @@ def _nameless_error(given: str) -> InputError:
     return InputError(given, "A column with a name", "Give it one in the file, in its first row or its schema")
 
 
-def _listed(columns: Iterable[Column]) -> str:
+def _column_names(columns: Iterable[Column]) -> str:
     return ", ".join(column.name for column in columns) or "(none)"
 
 
@@ -299,7 +299,7 @@ def _guess_text(documents: Documents, option: str) -> tuple[str, tuple[str, ...]
     texts = [c for c in documents.columns if c.kind == "text" and c.name and c.name not in partial]
     if not texts and partial:
         raise InputError(
-            f"No column of strings is in all inputs: {named(sorted(partial))} are missing in some",
+            f"No column of strings is in all inputs: {names_in_words(sorted(partial))} are missing in some",
             "Inputs that all have the text under one name",
             "Run them separately, or rename the column",
         )
@@ -310,7 +310,7 @@ def _guess_text(documents: Documents, option: str) -> tuple[str, tuple[str, ...]
     if not texts:
         nested = [path for name, type_ in types_of(documents).items() for path in texts_in(name, type_)]
         raise InputError(
-            f"{documents.names[0]} has no column of strings: {_listed(documents.columns)}",
+            f"{documents.names[0]} has no column of strings: {_column_names(documents.columns)}",
             "A column that holds the texts",
             f"Name the field: {option} '{nested[-1]}'" if nested else "Check that this is the right file",
         )
@@ -332,8 +332,8 @@ def _partial(documents: Documents) -> Collection[str]:
 
 def inputs_with(documents: Documents, name: str) -> Iterable[Documents]:
     """Return the inputs with a column or field: of several ones, or the documents themselves."""
-    having: Callable[[str], Iterable[Documents]] | None = getattr(documents, "having", None)
-    return (documents,) if having is None else having(name)
+    find: Callable[[str], Iterable[Documents]] | None = getattr(documents, "inputs_with", None)
+    return (documents,) if find is None else find(name)
 
 
 def _first_of(names: Sequence[str], columns: Sequence[Column]) -> str | None:

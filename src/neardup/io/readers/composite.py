@@ -70,7 +70,7 @@ class CompositeDocuments:
         virtual: VirtualColumns = self.inputs[0].virtual  # type: ignore[attr-defined]
         return virtual
 
-    def having(self, name: str) -> Iterator[FileDocuments]:
+    def inputs_with(self, name: str) -> Iterator[FileDocuments]:
         """Yield the inputs with a column or field."""
         return (one for one in self.inputs if text_here(one, name) is not None)
 
@@ -97,7 +97,7 @@ class CompositeDocuments:
     def offer(self, fields: Mapping[str, tuple[FieldPath, pa.DataType]]) -> None:
         """Offer fields of records as columns."""
         for name in fields:
-            for one in self.having(name):
+            for one in self.inputs_with(name):
                 offer_fields(one, [name])
 
     def chunks(
@@ -111,9 +111,9 @@ class CompositeDocuments:
             )
 
         for first, chunk in self._in_turn(wanted, of_one):
-            yield self._numbered(first, chunk)
+            yield self._renumbered_chunk(first, chunk)
 
-    def _numbered(self, first: int, chunk: Any) -> base.Chunk:
+    def _renumbered_chunk(self, first: int, chunk: Any) -> base.Chunk:
         """A chunk of an input under its number in all of them; ``first`` is that of the first one."""
         if isinstance(chunk, base.FailedChunk):
             return replace(chunk, index=first + chunk.index)
@@ -160,18 +160,18 @@ class CompositeDocuments:
 
         def of_one(one: FileDocuments, mine: Collection[int] | None) -> Iterator[Any]:
             for chunk, load in parts[one].natives(mine):
-                yield chunk, partial(_moved, load, firsts[one])
+                yield chunk, partial(_moved_rows, load, firsts[one])
 
         def natives(wanted: Collection[int] | None) -> base.Natives:
             for first, (chunk, load) in self._in_turn(wanted, of_one):
-                yield self._numbered(first, chunk), load
+                yield self._renumbered_chunk(first, chunk), load
 
-        def opened(position: int, path: Path) -> base.Sink | None:
+        def open_input(position: int, path: Path) -> base.Sink | None:
             one, place = owner[position]
             sink = parts[one].open(place, path)
             return None if sink is None else _OfOne(sink, firsts[one])
 
-        return base.Separate(natives, opened)
+        return base.Separate(natives, open_input)
 
 
 def has_column(one: base.Documents, name: str) -> bool:
@@ -184,7 +184,7 @@ def has_column(one: base.Documents, name: str) -> bool:
     return name in getattr(one, "virtual", ()) or any(column.name == name for column in one.columns)
 
 
-def filled(table: pa.Table, columns: Sequence[str], null: Callable[[str, int], pa.Array]) -> pa.Table:
+def filled_table(table: pa.Table, columns: Sequence[str], null: Callable[[str, int], pa.Array]) -> pa.Table:
     """Return the table with all of ``columns``; ``null`` makes those that it lacks from their name and length."""
     if table.num_columns == len(columns):
         return table
@@ -209,7 +209,7 @@ def _before(counts: Iterator[int]) -> Iterator[int]:
         total += count
 
 
-def _moved(load: Callable[[], Any], first: int) -> base.NativeRows:
+def _moved_rows(load: Callable[[], Any], first: int) -> base.NativeRows:
     """Native rows of an input, with the position of their file among all files."""
     native = load()
     moved: base.NativeRows = replace(native, position=native.position + first)
@@ -250,7 +250,7 @@ class _Chunk:
         """Read the requested columns; those that the input lacks are null."""
         present = [name for name in columns if has_column(self.chunk.owner, name)]
         rows: base.ReadRows = self.chunk.read(present)
-        return replace(rows, table=filled(rows.table, columns, self.owner.null))
+        return replace(rows, table=filled_table(rows.table, columns, self.owner.null))
 
     def read_native(self) -> base.NativeRows:
         """Return the good rows with all their content, as in the file."""

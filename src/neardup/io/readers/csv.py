@@ -31,7 +31,7 @@ from neardup.io.readers.files import UNREADABLE, FileChunk
 from neardup.io.readers.lines import BYTE_ORDER_MARK, HEAD_BYTES, Stream, StreamDocuments
 from neardup.io.readers.sources import Source, suffix_of
 from neardup.io.readers.tables import constant, partition_columns
-from neardup.io.writers.kept_formats import CsvSink, extended
+from neardup.io.writers.kept_formats import CsvSink, extended_schema
 from neardup.settings import ReadingSettings
 
 AUTO = ReadingSettings()
@@ -128,7 +128,7 @@ class CsvDocuments(StreamDocuments):
             if dialect.sniffed:
                 sniffed.setdefault(dialect.delimiter, []).append(name)
         return [
-            f"delimiter: {'tab' if delimiter == TAB else delimiter} (guessed from {base.named(names)}; "
+            f"delimiter: {'tab' if delimiter == TAB else delimiter} (guessed from {base.names_in_words(names)}; "
             "set it with --delimiter)"
             for delimiter, names in sniffed.items()
         ]
@@ -168,10 +168,10 @@ class CsvDocuments(StreamDocuments):
     def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> base.Sink:
         """Open a file for records; those of one file have its order, delimiter and compression."""
         if position is None:
-            return CsvSink(path, extended(self.schema, extra), self.delimiter, self.compression)
+            return CsvSink(path, extended_schema(self.schema, extra), self.delimiter, self.compression)
         schema = pa.schema([(name, pa.string()) for name in self.headers[position]])
         delimiter = self.dialects[position].delimiter
-        return CsvSink(path, extended(schema, extra), delimiter, self.sources[position].compression)
+        return CsvSink(path, extended_schema(schema, extra), delimiter, self.sources[position].compression)
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None

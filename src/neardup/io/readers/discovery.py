@@ -10,16 +10,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from neardup.errors import InputError
-from neardup.io.containers.addresses import MARK, WEB_ARCHIVE, is_container, opened, split_address
+from neardup.io.containers.addresses import MARK, WEB_ARCHIVE, is_container, open_container, split_address
 from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.containers.spools import STDIN, read_stdin
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
 from neardup.io.place import shown_name, without_password, without_query, without_secrets
 from neardup.io.readers import folders
-from neardup.io.readers.base import Aside, Format, aside_note, named
+from neardup.io.readers.base import Aside, Format, aside_note, names_in_words
 from neardup.io.readers.sources import Source
 from neardup.io.readers.table_folders import LOGS, refuse_part, refuse_remote, table_source
-from neardup.io.storage.answers import asked, longer, once, reaching
+from neardup.io.storage.answers import longer, network_errors, once, retried_answer
 from neardup.io.storage.pins import Pin
 from neardup.io.storage.spool import FetchedFile
 from neardup.io.storage.systems import COMMIT, at_commit, filesystem, is_web
@@ -80,7 +80,7 @@ def matching(folder: str, parts: Sequence[str], allowed: Callable[[str], bool]) 
             yield entry.path
 
 
-def unfolded(source: Source, aside: list[Aside]) -> list[Source]:
+def member_sources(source: Source, aside: list[Aside]) -> list[Source]:
     """Return the members of an archive or mailbox, or the file itself; members that are not input go to ``aside``.
 
     An archive that cannot be opened stays as a file with a ``failure``; the lost rest of one that is cut off is a
@@ -89,7 +89,7 @@ def unfolded(source: Source, aside: list[Aside]) -> list[Source]:
     if not is_container(source.path) or source.is_remote:
         return [source]
     try:
-        container = opened(source.path)
+        container = open_container(source.path)
     except OSError as error:
         return [Source(source.name, source.path, source.size, failure=error.strerror or str(error))]
     found: list[Source] = []
@@ -138,7 +138,7 @@ def find_member(name: str, path: str) -> Source:
 def several_members_error(name: str, path: str) -> InputError:
     """Return the error for an archive or mailbox where one document is asked for."""
     try:
-        first = next(iter(opened(path).members), None)
+        first = next(iter(open_container(path).members), None)
     except OSError as error:
         return InputError(f"{name} cannot be read: {error}", "One document", "Make or copy it again")
     example = f", such as {name}{MARK}{first.name}" if first else ""
@@ -197,7 +197,7 @@ def refuse_names(texts: Sequence[object]) -> None:
     known = names_among(texts)
     if known:
         raise InputError(
-            f"The list holds texts that are names of files: {named(known)}",
+            f"The list holds texts that are names of files: {names_in_words(known)}",
             "A list of pathlib.Path means files, a list of str means texts",
             "Give [Path(name) for name in names] to read the files, or pyarrow.array(names) to compare the names",
         )
@@ -299,13 +299,13 @@ def _find_folder(name: str, path: str, left_out: frozenset[str]) -> folders.Disc
     sources = [local_source(below, found) for below, found in folders.walk(path, left_out, aside)]
     aside.sort(key=lambda item: item.name)
     sources.sort(key=lambda source: source.name)
-    return _folder(name, [found for source in sources for found in unfolded(source, aside)], aside)
+    return _folder(name, [found for source in sources for found in member_sources(source, aside)], aside)
 
 
 def _find_inside(name: str, path: str) -> folders.Discovered:
     """Find the documents in an archive or mailbox."""
     aside: list[Aside] = []
-    sources = unfolded(local_source(os.path.basename(path), path), aside)
+    sources = member_sources(local_source(os.path.basename(path), path), aside)
     if len(sources) == 1 and sources[0].failure is not None:
         raise InputError(
             f"{name} cannot be read: {sources[0].failure}", "A whole archive or mailbox", "Make or copy it again"
@@ -342,7 +342,7 @@ def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> folders.Dis
     if not sources:
         raise InputError(f"No input matches {name}; {aside_note(left)[0]}", "Files of documents", _CHECK)
     if any(is_container(source.path) for source in sources):
-        return _folder(name, [found for source in sources for found in unfolded(source, left)], left)
+        return _folder(name, [found for source in sources for found in member_sources(source, left)], left)
     return replace(_files(name, sources), aside=tuple(left))
 
 
@@ -394,14 +394,14 @@ def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> folders
     if decided.format != "text":
         found = tuple(
             replace(
-                source, name=_joined(shown_name(name), source.name), partition=folders.partition_of(source.name)
+                source, name=_join_path(shown_name(name), source.name), partition=folders.partition_of(source.name)
             )
             for source in found
         )
     return replace(decided, sources=found, aside=(*decided.aside, *aside))
 
 
-def _joined(folder: str, name: str) -> str:
+def _join_path(folder: str, name: str) -> str:
     return f"{folder.rstrip('/')}/{name}" if "://" in folder else name_among(folder, name)
 
 
@@ -436,19 +436,25 @@ def _common_format(inputs: Sequence[tuple[Format, Source]]) -> Format:
 
 def _find_remote(url: str) -> folders.Discovered:
     system, path = filesystem(url)
-    path = asked(url, lambda: at_commit(system, path))
+    path = retried_answer(url, lambda: at_commit(system, path))
     if glob.has_magic(without_query(path)):
-        hits: dict[str, dict[str, Any]] = asked(url, lambda: system.glob(path, detail=True), more=longer())
+        hits: dict[str, dict[str, Any]] = retried_answer(
+            url, lambda: system.glob(path, detail=True), more=longer()
+        )
         found = [_remote_source(system, hit, hits[hit]) for hit in sorted(hits) if hits[hit]["type"] == "file"]
         if not found:
             raise InputError(
                 f"No file matches {without_password(url)}", "A pattern such as s3://bucket/*.parquet", _CHECK
             )
-        with reaching(url):
+        with network_errors(url):
             _refuse_parts_at(system, url, list(hits))
         return _files(without_secrets(url), found)
     file = FetchedFile(str(system.unstrip_protocol(path)))
-    if without_query(file.address).endswith("/") if is_web(url) else asked(url, lambda: system.isdir(path)):
+    if (
+        without_query(file.address).endswith("/")
+        if is_web(url)
+        else retried_answer(url, lambda: system.isdir(path))
+    ):
         aside: list[Aside] = []
         below = _below(system, path, aside)
         below.sort(key=lambda source: source.name)
@@ -480,7 +486,7 @@ def _remote_source(system: Any, path: str, info: dict[str, Any]) -> Source:
 
 def _below(system: Any, root: str, aside: list[Aside]) -> list[Source]:
     url = str(system.unstrip_protocol(root))
-    files: dict[str, dict[str, Any]] = asked(url, lambda: system.find(root, detail=True), more=longer())
+    files: dict[str, dict[str, Any]] = retried_answer(url, lambda: system.find(root, detail=True), more=longer())
     refuse_remote(without_secrets(url), list(files))
     sources = []
     for path, info in files.items():

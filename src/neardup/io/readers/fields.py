@@ -56,7 +56,7 @@ def parts_of(name: str) -> list[str]:
     return [part.strip() for part in next(csv.reader([name], skipinitialspace=True), [])]
 
 
-def joined(names: str | Sequence[str] | None) -> str | None:
+def joined_name(names: str | Sequence[str] | None) -> str | None:
     """Return one name for the names of a text: None without any, and names with commas in double quotes.
 
     >>> joined(["title", "a,b"]), joined([]), joined("body")
@@ -181,7 +181,7 @@ class VirtualColumns:
     def _column(self, found: pa.Table, name: str) -> pa.ChunkedArray:
         paths, make = self.made[name], _id_in if name == self._id else _text_in
         if name in self.types and name != self._id:
-            values = [_typed(_id_in(batch, paths), self.types[name]) for batch in found.to_batches()]
+            values = [_typed_values(_id_in(batch, paths), self.types[name]) for batch in found.to_batches()]
             return pa.chunked_array(values, self.types[name])
         batches = [make(batch, paths) for batch in found.to_batches()]
         return pa.chunked_array(batches, None if batches else pa.large_binary())
@@ -192,7 +192,7 @@ def _text_in(batch: pa.RecordBatch, paths: Sequence[FieldPath]) -> pa.Array:
     parts, rows = [pa.array([], pa.large_binary())], [np.empty(0, np.int64)]
     for path in paths:
         if path.root in batch.schema.names:
-            values, at = _walked(batch.column(path.root), path.steps)
+            values, at = _values_at_end(batch.column(path.root), path.steps)
             there = values.is_valid()
             parts.append(values.filter(there).cast(pa.large_binary()))
             rows.append(at[there.to_numpy(zero_copy_only=False)])
@@ -207,10 +207,10 @@ def _text_in(batch: pa.RecordBatch, paths: Sequence[FieldPath]) -> pa.Array:
 def _id_in(batch: pa.RecordBatch, paths: Sequence[FieldPath]) -> pa.Array:
     """Return the value of the only path, without lists in it."""
     [path] = paths
-    return _walked(batch.column(path.root), path.steps)[0]
+    return _values_at_end(batch.column(path.root), path.steps)[0]
 
 
-def _typed(values: pa.Array, type_: pa.DataType) -> pa.Array:
+def _typed_values(values: pa.Array, type_: pa.DataType) -> pa.Array:
     """Return values in this type; a file may lack the field, or have another type."""
     if values.null_count == len(values):
         return pa.nulls(len(values), type_)
@@ -238,7 +238,7 @@ def value_type(path: FieldPath, type_: pa.DataType | None) -> pa.DataType:
     return pa.large_string() if is_text(type_) and not pt.is_string(type_) else type_
 
 
-def _walked(values: pa.Array, steps: Sequence[Step]) -> tuple[pa.Array, Any]:
+def _values_at_end(values: pa.Array, steps: Sequence[Step]) -> tuple[pa.Array, Any]:
     """Return the values at the end of the steps, and the row of each (int64); a missing field is null."""
     rows = np.arange(len(values))
     for step in steps:
@@ -296,7 +296,7 @@ def _require_path(path: FieldPath, type_: Any, role: str, may_lack: bool) -> Non
         what = "A field of strings" if role == "text" else "A field of strings or integers"
         listed = f": {', '.join(known)}" if known else ""
         raise InputError(
-            f'The field "{path.spelled}" cannot be the {role}: its type is {_called(type_)}',
+            f'The field "{path.spelled}" cannot be the {role}: its type is {_type_in_words(type_)}',
             what + listed,
             "Name one of them" if known else "Name another field",
         )
@@ -319,13 +319,13 @@ def _not_there_error(path: FieldPath, walked: FieldPath, type_: Any, step: Step)
     known = texts_in(walked.root, type_, walked.steps)
     wants = "a list" if step is EACH else "a record"
     return InputError(
-        f'"{walked.spelled}" is {_called(type_)}, and "{path.spelled}" takes it for {wants}',
+        f'"{walked.spelled}" is {_type_in_words(type_)}, and "{path.spelled}" takes it for {wants}',
         f"One of {', '.join(known)}" if known else "A field of strings",
         "Write .FIELD after a record, and [] after a list",
     )
 
 
-def _called(type_: Any) -> str:
+def _type_in_words(type_: Any) -> str:
     if pt.is_struct(type_):
         return "a record"
     if pt.is_list(type_) or pt.is_large_list(type_) or pt.is_fixed_size_list(type_):

@@ -85,10 +85,10 @@ class FileDocuments(ABC):
     def separate(self, extra: Any, threads: int) -> base.Separate:
         """Return how to write the rows of each file apart; see ``SeparateFiles.separate``."""
 
-        def opened(position: int, path: Path) -> base.Sink | None:
+        def open_file(position: int, path: Path) -> base.Sink | None:
             return None if position in self.failures else self.open_sink(path, position, extra, threads)
 
-        return base.Separate(lambda wanted: base.own_natives(self.chunks(wanted, None)), opened)
+        return base.Separate(lambda wanted: base.own_natives(self.chunks(wanted, None)), open_file)
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
@@ -112,7 +112,7 @@ class FileDocuments(ABC):
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
     ) -> Iterator[base.Chunk | None]:
         if position in self.failures:
-            yield self.failed(position, first, f"{self.failure}: {self.failures[position]}")
+            yield self.failed_chunk(position, first, f"{self.failure}: {self.failures[position]}")
         else:
             yield from self.pieces(position, first, want, columns)
 
@@ -133,12 +133,12 @@ class FileDocuments(ABC):
         except UNREADABLE as error:
             self.require_unchanged(position)
             if chosen is None or index in chosen:
-                yield self.failed(position, index, f"cannot read the file: {base.failure_text(error)}")
+                yield self.failed_chunk(position, index, f"cannot read the file: {base.failure_text(error)}")
             index += 1
         self.require_unchanged(position)
         self._counts[position] = index - first
 
-    def failed(
+    def failed_chunk(
         self, position: int, index: int, reason: str, row: int | None = None, raw: str | None = None
     ) -> base.FailedChunk:
         """Return a chunk that only carries a problem of the file."""
@@ -150,7 +150,7 @@ class FileDocuments(ABC):
     ) -> base.FailedChunk:
         """Return a chunk with the problem of a file that can be read up to a row."""
         reason = f"reading stopped here, the rest of the file is lost: {base.failure_text(error)}"
-        return self.failed(position, index, reason, row, raw)
+        return self.failed_chunk(position, index, reason, row, raw)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from neardup.io.containers.spools import STDIN
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
 from neardup.io.formats.content import Attachment
 from neardup.io.place import shown_name, without_query
-from neardup.io.readers.base import NAMED, Aside, Format, named
+from neardup.io.readers.base import NAMED, Aside, Format, names_in_words
 from neardup.io.readers.sources import Source
 from neardup.io.readers.table_folders import LOGS, table_in
 
@@ -155,7 +155,7 @@ def whole_samples(files: Sequence[Source], text_suffix: str = "auto") -> dict[in
     wanted = TEXTS if text_suffix == "auto" else (f".{text_suffix.lower().removeprefix('.')}",)
     samples: dict[int, tuple[int, ...]] = {}
     for places in stems.values():
-        texts = [place for place in places if _uncompressed(files[place].path).endswith(wanted)]
+        texts = [place for place in places if _without_compression(files[place].path).endswith(wanted)]
         others = tuple(place for place in places if place not in texts[:1])
         labels = all(_split(files[place].path)[1].lower().removeprefix(".") in _LABELS for place in others)
         if len(texts) == 1 and others and (labels or text_suffix != "auto"):
@@ -163,7 +163,7 @@ def whole_samples(files: Sequence[Source], text_suffix: str = "auto") -> dict[in
     return dict(sorted(samples.items()))
 
 
-def _uncompressed(path: str) -> str:
+def _without_compression(path: str) -> str:
     stem, suffix = os.path.splitext(path.lower())
     return stem if suffix in COMPRESSIONS else stem + suffix
 
@@ -175,8 +175,8 @@ def whole_samples_note(files: Sequence[Source], found: Mapping[int, Sequence[int
     suffixes = sorted({_split(files[place].path)[1] for place in found})
     count = sum(map(len, found.values()))
     return [
-        f"{len(found):,} samples of several files, compared by their text ({named(suffixes)}); the {count:,} "
-        "other files stay or go with it"
+        f"{len(found):,} samples of several files, compared by their text ({names_in_words(suffixes)}); the "
+        f"{count:,} other files stay or go with it"
     ]
 
 
@@ -187,7 +187,7 @@ def samples_note(files: Sequence[Source], found: Iterable[int]) -> list[str]:
         return []
     return [
         f"{len(names):,} files share their names, up to the suffix, with others: compared, and all kept, since "
-        f"they may be parts of one sample: {named(names)}"
+        f"they may be parts of one sample: {names_in_words(names)}"
     ]
 
 
@@ -253,14 +253,14 @@ def unread(name: str) -> tuple[str, str] | None:
     if suffix in COMPRESSIONS:
         suffix = os.path.splitext(stem)[1]
         if _FORMATS.get(suffix) in _BINARY:
-            return f"{_called(_FORMATS[suffix])} packed as a whole", "Unpack it: such files are packed inside"
+            return f"{_format_name(_FORMATS[suffix])} packed as a whole", "Unpack it: such files are packed inside"
     return _UNREAD_KINDS.get(suffix)
 
 
 def holds_rows(file: Source, data: bytes) -> bool:
     """Return whether a file in a folder of documents holds rows: any data file, but JSON of one value."""
     format = "text" if is_message(file.path) else format_of(file.name)
-    if format != "jsonl" or not _uncompressed(file.name).endswith(".json"):
+    if format != "jsonl" or not _without_compression(file.name).endswith(".json"):
         return format != "text"
     begin = data[:_ROWS_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
     return begin.startswith(b"[") or bool(_NEXT_ROW.search(begin))
@@ -295,8 +295,8 @@ def decide(folder: str, sources: Sequence[Source]) -> Discovered:
         return _as_data(folder, data, [*documents, *speaking], aside)
     if tables and not _few_beside(data, documents):
         raise InputError(
-            f"{folder} holds data ({_counted(data)}) and documents ({len(documents):,}: "
-            f"{named(s.name for s in documents)})",
+            f"{folder} holds data ({_counts_in_words(data)}) and documents ({len(documents):,}: "
+            f"{names_in_words(s.name for s in documents)})",
             "Data, or one document a file, in one run",
             f"Name the intended files by a pattern, for example '{_pattern(folder, data)}'",
         )
@@ -304,9 +304,11 @@ def decide(folder: str, sources: Sequence[Source]) -> Discovered:
     samples_of = {sources[place].path for places in whole.values() for place in places}
     if all(source.path in samples_of for source in data):
         return Discovered("text", shown_name(folder), tuple(sources))
-    rows = [source for source in data if not _uncompressed(source.name).endswith(".json")]  # or one value each
+    rows = [
+        source for source in data if not _without_compression(source.name).endswith(".json")
+    ]  # or one value each
     note = "{} in a folder of documents: rows are not compared; '{}' names such files"
-    notes = (note.format(_counted(rows), _pattern(folder, rows)),) if rows else ()
+    notes = (note.format(_counts_in_words(rows), _pattern(folder, rows)),) if rows else ()
     return Discovered("text", shown_name(folder), tuple(sources), (), notes)
 
 
@@ -361,7 +363,7 @@ def not_read_error(files: Sequence[Source]) -> InputError:
 def _as_data(
     folder: str, data: Sequence[Source], rest: Sequence[Source], left: Sequence[Source] = ()
 ) -> Discovered:
-    listed, unlisted = _listed(data, rest)
+    listed, unlisted = _separate_caches(data, rest)
     reasons = ((source.name, unread(source.name)) for source in left)
     aside = [*(Aside(name, f"not read: {why[0]}") for name, why in reasons if why)]
     aside += [*(Aside(s.name, BESIDE_DATA) for s in rest), *(Aside(s.name, NOT_LISTED) for s in unlisted)]
@@ -370,7 +372,7 @@ def _as_data(
     return Discovered(format, shown_name(folder), tuple(listed), tuple(aside))
 
 
-def _listed(data: Sequence[Source], rest: Sequence[Source]) -> tuple[list[Source], list[Source]]:
+def _separate_caches(data: Sequence[Source], rest: Sequence[Source]) -> tuple[list[Source], list[Source]]:
     """Separate the files of a saved dataset from the caches that the library leaves beside them."""
     states = {os.path.dirname(s.name): s for s in rest if os.path.basename(s.name) == "state.json" and s.is_local}
     listed: list[Source] = []
@@ -393,15 +395,15 @@ def _files_of(state: Source) -> frozenset[str] | None:
         return None
 
 
-def _counted(sources: Sequence[Source]) -> str:
+def _counts_in_words(sources: Sequence[Source]) -> str:
     counts = Counter(format_of(source.name) for source in sources)
     first = {kind: next(s.name for s in sources if format_of(s.name) == kind) for kind in counts}
     return ", ".join(
-        f"{counts[kind]:,} {_called(kind)} ({first[kind]}{' …' * (counts[kind] > 1)})" for kind in counts
+        f"{counts[kind]:,} {_format_name(kind)} ({first[kind]}{' …' * (counts[kind] > 1)})" for kind in counts
     )
 
 
-def _called(kind: Format) -> str:
+def _format_name(kind: Format) -> str:
     return {"ipc": "Arrow", "parquet": "Parquet", "jsonl": "JSON", "csv": "CSV", "warc": "WARC"}.get(kind, kind)
 
 

@@ -14,7 +14,7 @@ from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Sink
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
-from neardup.io.writers.kept_formats import ArrowSink, extended
+from neardup.io.writers.kept_formats import ArrowSink, extended_schema
 
 MAGIC, _TAIL_MAGIC = b"ARROW1\0\0", b"ARROW1"
 _CODECS = {0: "lz4", 1: "zstd"}
@@ -105,10 +105,12 @@ class IpcDocuments(TableDocuments):
         with self.sources[alike].open() as file:
             codec = codec_of(file)
         schema = self.schema if position is None else self.own_schema(position)
-        return ArrowSink(path, extended(schema, extra), stream=not _has_index(self.sources[alike]), codec=codec)
+        return ArrowSink(
+            path, extended_schema(schema, extra), stream=not _has_index(self.sources[alike]), codec=codec
+        )
 
     def _read_schema(self, position: int) -> Any:
-        with _opened(self.sources[position]) as (schema, _):
+        with _open_batches(self.sources[position]) as (schema, _):
             schema.names  # noqa: B018 - a name that is not UTF-8 fails now, not in the middle
             return schema
 
@@ -119,7 +121,7 @@ class IpcDocuments(TableDocuments):
         index, row = first, 0
         failures: list[Exception] = []
         try:
-            with _opened(self.sources[position]) as (_, batches):
+            with _open_batches(self.sources[position]) as (_, batches):
                 for table in in_blocks(_sound(batches, failures), self._chunk_bytes):
                     yield TableChunk(index, self, position, row, table) if want(index) else None
                     index, row = index + 1, row + table.num_rows
@@ -131,7 +133,7 @@ class IpcDocuments(TableDocuments):
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[tuple[Any, Iterator[Any]]]:
+def _open_batches(source: Source) -> Iterator[tuple[Any, Iterator[Any]]]:
     """Open a file of either kind and yield its schema and its batches."""
     with source.open() as file:
         if _has_index(source):

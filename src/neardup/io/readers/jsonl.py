@@ -130,7 +130,7 @@ class JsonlDocuments(line_files.StreamDocuments):
                 yield LinesChunk(index, self, position, span.first_row, load)
 
     def _too_long(self, position: int, index: int, row: int, beginning: bytes) -> base.Chunk:
-        return self.failed(position, index, base.too_long("the line"), row, base.rejected_text(beginning))
+        return self.failed_chunk(position, index, base.too_long("the line"), row, base.rejected_text(beginning))
 
     def _first_pass(self, position: int, first: int, want: Callable[[int], bool]) -> Iterator[base.Chunk | None]:
         source = self.sources[position]
@@ -273,7 +273,9 @@ class LinesChunk(FileChunk):
         lines = parsed.rejected
         bounds = zip(parsed.starts[lines].tolist(), parsed.stops[lines].tolist(), strict=True)
         same: dict[str, str] = {}
-        raw = [_shared(base.rejected_text(block[start:stop].rstrip(b"\r\n")), same) for start, stop in bounds]
+        raw = [
+            _shared_string(base.rejected_text(block[start:stop].rstrip(b"\r\n")), same) for start, stop in bounds
+        ]
         return base.LineProblems(self.source, self.first_row + lines, parsed.reasons, raw)
 
 
@@ -297,7 +299,7 @@ def _array_line(line: bytes) -> bytes:
     return line[:-1].rstrip() if line == b"]" or line.endswith(b"}]") else line
 
 
-def _shared(raw: str, same: dict[str, str]) -> str:
+def _shared_string(raw: str, same: dict[str, str]) -> str:
     """Return one shared string for identical rejected lines, for at most ``REMEMBERED`` different ones."""
     return same.setdefault(raw, raw) if len(same) < REMEMBERED else same.get(raw, raw)
 
@@ -320,18 +322,18 @@ class Parsed:
 
     def column(self, name: str) -> Any:
         """Return the values of one field, or of a virtual column, as an Arrow array."""
-        values = self._made(name) if name in self.fields.columns else self._decoded(name)
+        values = self._combined_values(name) if name in self.fields.columns else self._decoded_values(name)
         if values and isinstance(values[0], msgspec.Raw):
             values = _decode_all(values)
         return _id_array(values) if name == self.id else _array(values, self.kinds.get(name, "text"))
 
-    def _decoded(self, name: str) -> list[Any]:
+    def _decoded_values(self, name: str) -> list[Any]:
         attribute = f"f{self.names.index(name)}"
         return [getattr(record, attribute) for record in self.records]
 
-    def _made(self, name: str) -> list[Any]:
+    def _combined_values(self, name: str) -> list[Any]:
         make = self.fields.id if name == self.id or name in self.fields.values else self.fields.text
-        roots = {root: self._decoded(root) for root, _ in self.fields.columns[name]}
+        roots = {root: self._decoded_values(root) for root, _ in self.fields.columns[name]}
         rows = zip(*roots.values(), strict=True)
         return [make(name, dict(zip(roots, values, strict=True))) for values in rows]
 
@@ -382,7 +384,7 @@ class Parser:
         replaced = 0
         if records is None:
             records, lines, rejected, reasons = _parse_each(decoder, block, starts, ends)
-            replaced = sum(_replaced(block[starts[line] : ends[line]]) for line in lines)
+            replaced = sum(_replaced_count(block[starts[line] : ends[line]]) for line in lines)
         return Parsed(
             names, self._kinds, self._id, self._fields, records, lines, rejected, reasons, starts, stops, replaced
         )
@@ -466,13 +468,13 @@ def _parse_one(decoder: Any, line: bytes) -> Any:
     except msgspec.ValidationError:
         raise
     except _REFUSED:
-        repaired = _repaired(line)
+        repaired = _repaired_line(line)
         if repaired is None:
             raise
         return decoder.decode(repaired)
 
 
-def _repaired(line: bytes) -> bytes | None:
+def _repaired_line(line: bytes) -> bytes | None:
     """Return strict JSON for common mistakes of other programs: broken UTF-8, lone surrogates, NaN."""
     try:
         value = json.loads(line.decode("utf-8", "replace"), parse_constant=lambda _: None)
@@ -482,7 +484,7 @@ def _repaired(line: bytes) -> bytes | None:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
-def _replaced(line: bytes) -> int:
+def _replaced_count(line: bytes) -> int:
     """Return how many invalid UTF-8 sequences of a line are read as U+FFFD."""
     return line.decode("utf-8", "replace").count("\ufffd") - line.count("\ufffd".encode())
 
@@ -506,7 +508,7 @@ def _decode_raw(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except _REFUSED:
-        repaired = _repaired(raw)
+        repaired = _repaired_line(raw)
         try:
             return None if repaired is None else msgspec.json.decode(repaired)
         except _REFUSED:

@@ -77,8 +77,8 @@ class Stream:
     def read(self, size: int) -> bytes:
         """Read the next ``size`` bytes, fewer at the end, and where marks are left out."""
         if self.quote is None:
-            return self._decoded(size)
-        while part := self._decoded(size):
+            return self._read_decoded(size)
+        while part := self._read_decoded(size):
             if given := self._without_marks(part, self.quote):
                 return given
         given, self._rest = self._rest, b""
@@ -101,11 +101,11 @@ class Stream:
         self._line_end = whole[-1:] if whole.endswith((b"\n", b"\r")) else b""
         return b"".join((*parts, whole[begin:]))
 
-    def _decoded(self, size: int) -> bytes:
+    def _read_decoded(self, size: int) -> bytes:
         if self._decoder is None:
-            return self._stored(size)
+            return self._read_stored(size)
         while len(self._waiting) < size and self._decoder is not None:
-            part = self._stored(size)
+            part = self._read_stored(size)
             self._waiting += self._decoder.decode(part, final=not part).encode("utf-8", "replace")
             if not part:
                 break
@@ -113,7 +113,7 @@ class Stream:
         del self._waiting[:size]
         return given
 
-    def _stored(self, size: int) -> bytes:
+    def _read_stored(self, size: int) -> bytes:
         if self._step is None:
             return self._read(size)
         parts, count = [], 0

@@ -56,7 +56,7 @@ class ChangedError(Exception):
 
 def manifest_of(folder: Path, digested: Collection[str], version: tuple[str, int]) -> bytes:
     """Return the manifest of a folder as JSON, with digests for ``digested``. ``version``: program, format."""
-    files = {entry.name: _described(entry, entry.name in digested) for entry in sorted(folder.iterdir())}
+    files = {entry.name: _written_file(entry, entry.name in digested) for entry in sorted(folder.iterdir())}
     encoded = msgspec.json.encode(Manifest(*version, files), order="sorted")
     return msgspec.json.format(encoded, indent=2) + b"\n"
 
@@ -87,7 +87,7 @@ def require_own(folder: Path) -> None:
             raise ChangedError(f"it holds the decisions of a review ({DECISIONS_FILE})")
         if written is None or written.files is None or not stat.S_ISDIR(found):
             raise ChangedError(f"{printable(entry.name)} in it was not written by neardup")
-        if _described(entry, digested=False).sha256 != written.sha256:
+        if _written_file(entry, digested=False).sha256 != written.sha256:
             raise ChangedError(f"the files in {printable(entry.name)} are not those that neardup has written")
 
 
@@ -118,7 +118,7 @@ def read_regular(path: Path, most: int) -> bytes:
         return bytes(file.read(most))
 
 
-def _described(path: Path, digested: bool) -> Written:
+def _written_file(path: Path, digested: bool) -> Written:
     if not path.is_dir():
         digest = _sha256_of(path) if digested else None
         return Written(path.stat().st_size, sha256=digest)

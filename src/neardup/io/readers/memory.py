@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow import CHUNK_ROWS, cut_by_bytes, fitted, plain, row_lengths, without_views
+from neardup.io.readers.arrow import CHUNK_ROWS, cut_by_bytes, fitted_table, plain, row_lengths, without_views
 from neardup.io.readers.base import CHUNK_BYTES, Column, Findings, Format, NativeRows, NativeTable, ReadRows, Sink
 from neardup.io.readers.fields import FieldPath, VirtualColumns
-from neardup.io.writers.kept_formats import extended
+from neardup.io.writers.kept_formats import extended_schema
 from neardup.io.writers.kept_parquet import ParquetSink
 from neardup.tables import Bools
 
@@ -46,7 +46,7 @@ class HeldRows(ABC):
         """Return these columns of some rows; threads may call it at the same time."""
 
     @abstractmethod
-    def given(self, stays: Bools) -> Any:
+    def rows_that_stay(self, stays: Bools) -> Any:
         """Return the rows for which ``stays`` (bool[rows]) is true, in the type of the caller's object."""
 
     def require(self, text: str) -> None:  # noqa: B027 - the kinds of most columns say what they hold
@@ -110,7 +110,7 @@ class ObjectDocuments:
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.parquet``, without views, which pyarrow before 21 cannot write to Parquet."""
-        schema = extended(without_views(self.native_schema), extra)
+        schema = extended_schema(without_views(self.native_schema), extra)
         return ParquetSink(folder / "kept.parquet", schema, threads=threads)
 
 
@@ -134,7 +134,7 @@ class ObjectChunk:
     def read_native(self) -> NativeRows:
         """Return the rows with all their columns. Raises InputError for a column that Arrow has no type for."""
         schema = self.owner.native_schema
-        return NativeTable(self._row_numbers(), fitted(self.owner.table_of(self, schema.names), schema))
+        return NativeTable(self._row_numbers(), fitted_table(self.owner.table_of(self, schema.names), schema))
 
     def _row_numbers(self) -> Any:
         return np.arange(self.first_row, self.stop)
@@ -177,7 +177,7 @@ class HeldDocuments(ObjectDocuments):
     def give_back(self, stays: Bools) -> Any:
         """Return the rows that stay, in the type of the caller's object. Raises InputError if it has changed."""
         self._require_unchanged()
-        return self.rows.given(stays)
+        return self.rows.rows_that_stay(stays)
 
     def _require_unchanged(self) -> None:
         if len(self.rows) != self.count:

@@ -17,7 +17,7 @@ from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.parquet_pages import FooterGroup, ParquetPage, StoredColumn, pages_of, read_footer
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
-from neardup.io.writers.kept_formats import extended
+from neardup.io.writers.kept_formats import extended_schema
 from neardup.io.writers.kept_parquet import ParquetSink, layout_of
 
 # A row group up to this size is decoded in one piece by a worker; a bigger one is streamed.
@@ -86,7 +86,7 @@ def plan(
     for group, stored in enumerate(groups):
         rows = stored.rows
         try:
-            told = _unpacked(stored, group, file) if all_headers else 0
+            told = _unpacked_size(stored, group, file) if all_headers else 0
             decoded = decoded_size(stored, group, file, dictionaries, told)
         except _TooLargeError as error:
             close()
@@ -116,7 +116,7 @@ def plan_group(
     """Plan one row group to be read in small batches, within the same limits as ``plan``."""
     stored, first = groups[group], sum(earlier.rows for earlier in groups[:group])
     try:
-        decoded = decoded_size(stored, group, file, dictionaries, _unpacked(stored, group, file))
+        decoded = decoded_size(stored, group, file, dictionaries, _unpacked_size(stored, group, file))
     except _TooLargeError as error:
         return RowGroups((group,), first, stored.rows, None, str(error))
     batch = stored.rows * _SMALL_BATCH_BYTES // max(1, decoded.size)
@@ -129,7 +129,7 @@ class _TooLargeError(Exception):
     """A row group over a limit."""
 
 
-def _unpacked(stored: FooterGroup, group: int, file: Any) -> int:
+def _unpacked_size(stored: FooterGroup, group: int, file: Any) -> int:
     """Return the unpacked size of a row group by its page headers, which Arrow trusts when it allocates memory."""
     size = 0
     for column in stored.columns:
@@ -161,14 +161,14 @@ def decoded_size(
         if not column.is_bytes or not column.has_dictionary:
             continue
         try:
-            repeated = _repeated(file, column, dictionaries, group)
+            repeated = _dictionary_size(file, column, dictionaries, group)
         except (OSError, ValueError, pa.ArrowException):
             continue  # a damaged column is reported when it is read
         size, largest = size + repeated.size, max(largest, repeated.largest)
     return Decoded(size, largest)
 
 
-def _repeated(file: Any, column: StoredColumn, dictionaries: Callable[[str], Any], group: int) -> Decoded:
+def _dictionary_size(file: Any, column: StoredColumn, dictionaries: Callable[[str], Any], group: int) -> Decoded:
     """Return the size of the rows whose values are in the dictionary."""
     found = pages_of(file, column)
     first = next(found, None)
@@ -184,14 +184,14 @@ def _repeated(file: Any, column: StoredColumn, dictionaries: Callable[[str], Any
     if first.unpacked * column.values <= BIG_GROUP_BYTES:
         return Decoded(0)  # however often they are repeated
     coded = sum(page.values for page in takewhile(_is_coded, found))
-    return _measured(dictionaries, column, group, coded)
+    return _measured_rows(dictionaries, column, group, coded)
 
 
 def _is_coded(page: ParquetPage) -> bool:
     return page.coded
 
 
-def _measured(dictionaries: Callable[[str], Any], column: StoredColumn, group: int, coded: int) -> Decoded:
+def _measured_rows(dictionaries: Callable[[str], Any], column: StoredColumn, group: int, coded: int) -> Decoded:
     """Add up the values of the first rows by the dictionary, without decoding them."""
     name = column.path
     size = largest = seen = 0
@@ -262,7 +262,7 @@ class ParquetDocuments(TableDocuments):
             )
         else:
             schema, layout = self.own_schema(position), layout_of(self.footers[position], more)
-        schema = extended(schema, extra)
+        schema = extended_schema(schema, extra)
         return ParquetSink(path, schema, layout, threads)
 
     def _read_footer(self, position: int) -> Any:
@@ -284,7 +284,7 @@ class ParquetDocuments(TableDocuments):
                 yield from (None for _ in indexes)
             elif part.refused is not None:
                 reason = lost_rows(part.first_row, part.first_row + part.rows, part.refused)
-                yield self.failed(position, indexes[0], reason, part.first_row)
+                yield self.failed_chunk(position, indexes[0], reason, part.first_row)
             elif part.batch_rows is None:
                 yield _GroupsChunk(indexes[0], self, position, part.first_row, None, part)
             else:
@@ -375,11 +375,11 @@ class ParquetDocuments(TableDocuments):
                         break
         except UNREADABLE as error:
             self.require_unchanged(position)
-            yield from self._lost(position, part, indexes, want, row, error)
+            yield from self._lost_chunks(position, part, indexes, want, row, error)
             return
         yield from (None for index in indexes if index > last)
 
-    def _lost(
+    def _lost_chunks(
         self,
         position: int,
         part: RowGroups,
@@ -392,7 +392,7 @@ class ParquetDocuments(TableDocuments):
         assert part.batch_rows is not None
         failed, *rest = indexes[(row - part.first_row) // part.batch_rows :]
         end = part.first_row + part.rows
-        yield self.failed(position, failed, lost_rows(row, end, error), row) if want(failed) else None
+        yield self.failed_chunk(position, failed, lost_rows(row, end, error), row) if want(failed) else None
         for index in rest:
             empty = self.empty(position)
             yield TableChunk(index, self, position, end, empty) if want(index) else None

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from neardup.display import counted, printable
 from neardup.errors import InputError
-from neardup.io.containers.addresses import open_member, opened, split_address, stamp_of
-from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacking
-from neardup.io.containers.spools import STDIN, piped
+from neardup.io.containers.addresses import open_container, open_member, split_address, stamp_of
+from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacked_stream
+from neardup.io.containers.spools import STDIN, piped_input
 from neardup.io.storage.pins import Pin, changed_while_read_error
 from neardup.io.storage.spool import FetchedFile
 
@@ -140,11 +140,11 @@ class Source:
         """The first state of a URL, if its server was asked by now; None for other files."""
         return None if self.remote is None else self.remote.seen
 
-    def changed(self) -> datetime | None:
+    def changed_at(self) -> datetime | None:
         """Return the time of the last change in UTC, None where it is not known."""
         member = self.member
         try:
-            time: Any = opened(member[0]).stored(member[1]).time if member else self.stamp()
+            time: Any = open_container(member[0]).member_properties(member[1]).time if member else self.stamp()
             if isinstance(time, tuple) and member:  # zip archives have local times without a zone
                 return datetime(*time[:6]).replace(tzinfo=UTC)
             seconds = float(time) if member else time[0] / 1e9
@@ -156,7 +156,7 @@ class Source:
         """Return the size of today; None for a URL and standard input. Raises OSError."""
         member = self.member
         if member is not None:
-            return opened(member[0]).size(member[1])
+            return open_container(member[0]).size(member[1])
         return os.stat(self.path).st_size if self.is_local else None
 
     def digest(self) -> bytes | None:
@@ -185,15 +185,15 @@ class Source:
         if member is not None:
             return pa.PythonFile(open_member(*member), mode="r")
         if self.path == STDIN:
-            return pa.PythonFile(piped().stretch(), mode="r")
+            return pa.PythonFile(piped_input().stretch(), mode="r")
         if self.is_local:
             return pa.OSFile(os.fsencode(self.path))
-        return pa.PythonFile(self._fetched().stretch(), mode="r")
+        return pa.PythonFile(self._fetched_file().stretch(), mode="r")
 
     def open(self) -> Any:
         """Open the content of the file, decompressed."""
         raw = self.open_raw()
-        return unpacking(raw, self.compression, self.name) if self.compression else raw
+        return unpacked_stream(raw, self.compression, self.name) if self.compression else raw
 
     def read_bytes(self) -> bytes:
         """Return the whole file as it is stored."""
@@ -203,13 +203,13 @@ class Source:
             with open_member(*member) as file:
                 return bytes(file.read())
         if self.path == STDIN:
-            return piped().stretch().read()
+            return piped_input().stretch().read()
         if self.is_local:
             with open(self.path, "rb") as file:
                 return file.read()
-        return self._fetched().at(0, self._fetched().length)
+        return self._fetched_file().at(0, self._fetched_file().length)
 
-    def _fetched(self) -> FetchedFile:
+    def _fetched_file(self) -> FetchedFile:
         assert self.remote is not None
         return self.remote
 

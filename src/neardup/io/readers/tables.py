@@ -37,7 +37,7 @@ _OF_TEXT: tuple[base.Kind, ...] = ("text",)
 _OF_ID: tuple[base.Kind, ...] = ("text", "integer")
 
 
-def unified(names: Sequence[str], schemas: Sequence[Any]) -> tuple[Any, Mixed, list[str]]:
+def unified_schema(names: Sequence[str], schemas: Sequence[Any]) -> tuple[Any, Mixed, list[str]]:
     """Return a schema in which rows of all files can be written, the mixed columns, and notes about these.
 
     It is that of the first file; a column whose type differs elsewhere gets a wider type, else string. Raises
@@ -75,7 +75,7 @@ def partition_columns(sources: Sequence[Source], known: Sequence[str]) -> tuple[
     for key, found in values.items():
         whole = all(value is None or _is_whole(value) for value in found) and any(found)
         fields.append(pa.field(key, pa.int64() if whole else pa.string()))
-    return fields, [f"columns from the names of folders: {base.named(values)}"] if values else []
+    return fields, [f"columns from the names of folders: {base.names_in_words(values)}"] if values else []
 
 
 def constant(source: Source, field: Any, rows: int) -> Any:
@@ -176,7 +176,9 @@ class TableDocuments(FileDocuments):
         for i in good:
             base.refuse_columns(self.names[i], len(schemas[i]))
             schema_columns(schemas[i], self.names[i])
-        self._stored, self.mixed, mixed_notes = unified([self.names[i] for i in good], [schemas[i] for i in good])
+        self._stored, self.mixed, mixed_notes = unified_schema(
+            [self.names[i] for i in good], [schemas[i] for i in good]
+        )
         self._schemas = schemas
         self._partition, notes = partition_columns(self.sources, self._stored.names)
         self.schema = self._stored
@@ -228,7 +230,7 @@ class TableDocuments(FileDocuments):
         stored = [name for name in self.virtual.roots(columns) if name in self._stored.names]
         return stored or self._stored.names[:1]
 
-    def shaped(self, position: int, table: Any, columns: Sequence[str]) -> Any:
+    def shaped_rows(self, position: int, table: Any, columns: Sequence[str]) -> Any:
         """Return decoded rows with these columns, in the common type where a file has another kind."""
         made = {}
         for name in dict.fromkeys(columns):
@@ -252,7 +254,7 @@ class TableDocuments(FileDocuments):
 
     def rows(self, position: int, table: Any, numbers: base.RowNumbers, columns: Sequence[str]) -> base.ReadRows:
         """Return the requested columns of decoded rows, without rows that are too long."""
-        asked = plain(self.shaped(position, table, columns))
+        asked = plain(self.shaped_rows(position, table, columns))
         asked, numbers, problems = self.without_long(position, asked, numbers)
         if self.text is not None:
             asked = valid_strings(asked, self.text)

@@ -16,9 +16,9 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS, carried_by, column_of
 from neardup.io.containers.addresses import MARK
-from neardup.io.containers.codecs import COMPRESSIONS, unpacked
+from neardup.io.containers.codecs import COMPRESSIONS, unpacked_bytes
 from neardup.io.formats import format_of, refuse_size
-from neardup.io.formats.charsets import Charset, charset_of, decoded
+from neardup.io.formats.charsets import Charset, charset_of, utf8_text
 from neardup.io.formats.content import (
     FILE_BYTES,
     LISTS,
@@ -193,7 +193,7 @@ class _Known:
         if charset is None:
             charset = self.charsets[row] = charset_of(data, self.encoding)
             self.findings.tell(file.name, charset)
-        return decoded(data, charset)
+        return utf8_text(data, charset)
 
     def require_unchanged(self, row: int, file: Source) -> None:
         """Raise InputError if the file has changed since it was first read."""
@@ -298,7 +298,7 @@ class _FilesChunk:
         if known is not None:
             return known
         try:
-            content = self._extracted(row, file, extractor, SECONDS_AGAIN if row in reasons else SECONDS)
+            content = self._extract(row, file, extractor, SECONDS_AGAIN if row in reasons else SECONDS)
         except (*UNREADABLE, InputError) as error:
             reason = f"cannot read {file.name}: {base.failure_text(error)}"
             if row in reasons:
@@ -310,7 +310,7 @@ class _FilesChunk:
         reasons[row] = None
         return content
 
-    def _extracted(self, row: int, file: Source, extractor: Extractor, seconds: float) -> ReadContent:
+    def _extract(self, row: int, file: Source, extractor: Extractor, seconds: float) -> ReadContent:
         name, codec = document_name(file), file.compression
         if codec is None and (file.size or 0) > _LARGE:
             with file.open_raw() as stream:
@@ -319,7 +319,7 @@ class _FilesChunk:
         data = file.read_bytes()
         self.known.digests[row] = digest_of_bytes(data)
         if codec is not None:
-            data = unpacked(data, codec, FILE_BYTES)
+            data = unpacked_bytes(data, codec, FILE_BYTES)
         _refuse_other_kinds(name, data[:HEAD_BYTES])
         if not self.known.alone and holds_rows(file, data):
             raise NotTextError(DATA)
@@ -340,7 +340,7 @@ def place_column(name: str, files: Sequence[Source]) -> pa.Array:
     if name == "size":
         return pa.array([file.size for file in files], pa.int64())
     if name == "mtime":
-        return pa.array([file.changed() for file in files], pa.timestamp("us", "UTC"))
+        return pa.array([file.changed_at() for file in files], pa.timestamp("us", "UTC"))
     paths = [os.path.split(file.name) for file in files]
     if name == "folder":
         parts = [folder.removesuffix(MARK[0]) or "." for folder, _ in paths]
@@ -402,7 +402,7 @@ def read_stream(stream: BinaryIO) -> Content:
     refuse_size(len(data))
     if format_of("", data) == "text":
         refuse_kind(data[:HEAD_BYTES], "")
-        return Content(decoded(data, charset_of(data)).decode("utf-8", "replace"))
+        return Content(utf8_text(data, charset_of(data)).decode("utf-8", "replace"))
     with Extractor() as extractor:
         return extractor.read(data, "")
 

@@ -9,12 +9,12 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from neardup.errors import InputError, NeardupError, unusable
-from neardup.io.readers.arrow import fitted, in_blocks, in_runs, without_views
+from neardup.io.readers.arrow import fitted_table, in_blocks, in_runs, without_views
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Sink, failure_text
 from neardup.io.readers.sources import Source, changed_error
 from neardup.io.readers.table_folders import PACKAGES, TableFolder, TableFormat, opened_version
 from neardup.io.readers.tables import TableChunk, TableDocuments
-from neardup.io.writers.kept_formats import extended
+from neardup.io.writers.kept_formats import extended_schema
 from neardup.io.writers.kept_parquet import ParquetSink
 
 _AHEAD, _BATCH_ROWS = 2, 8192
@@ -144,7 +144,7 @@ class VersionedTable(TableDocuments):
 
     def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> Sink:
         """Open a Parquet file."""
-        return ParquetSink(path, extended(self.schema, extra), threads=threads)
+        return ParquetSink(path, extended_schema(self.schema, extra), threads=threads)
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
@@ -169,7 +169,7 @@ class VersionedTable(TableDocuments):
         try:
             for batch in self._scan.batches(chosen):
                 if batch.num_rows:
-                    yield fitted(pa.Table.from_batches([batch]).select(chosen), schema)
+                    yield fitted_table(pa.Table.from_batches([batch]).select(chosen), schema)
         except Exception as error:
             raise self._unreadable_error(error) from error
 

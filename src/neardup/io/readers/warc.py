@@ -30,7 +30,7 @@ from neardup.io.containers.warc import (
     stream_records,
 )
 from neardup.io.formats import format_of
-from neardup.io.formats.charsets import charset_of, decode, decoded
+from neardup.io.formats.charsets import charset_of, decode, utf8_text
 from neardup.io.formats.content import SECONDS, SECONDS_AGAIN
 from neardup.io.formats.extractor import Extractor
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, RESOURCE, NotTextError, refuse_kind
@@ -158,7 +158,7 @@ class WarcDocuments(TableDocuments):
         """Return whether each record of a file is in a gzip member of its own."""
         return self.sources[position].compression is not None and position not in self._unpacked
 
-    def opened(self, position: int) -> Any:
+    def open_records(self, position: int) -> Any:
         """Open the bytes in which records have their places."""
         if position in self._unpacked:
             return self._unpacked[position][0].stretch()
@@ -168,10 +168,10 @@ class WarcDocuments(TableDocuments):
         self, position: int, start: int = 0, end: int | None = None, number: int = 0
     ) -> Iterator[WarcRecord]:
         """Yield the records of a file between two places; the first one has this ``number``. Raises OSError."""
-        with self.opened(position) as file:
+        with self.open_records(position) as file:
             file.seek(start)
             size = None if end is None else end - start
-            read = _limited(file, size)
+            read = _limited_reader(file, size)
             if self.is_packed(position):
                 yield from member_records(read, most_unpacked(self.sources[position].size or 0), start, number)
             else:
@@ -182,7 +182,7 @@ class WarcDocuments(TableDocuments):
 
     def between(self, position: int, start: int, end: int) -> bytes:
         """Return the bytes between two places of a file."""
-        with self.opened(position) as file:
+        with self.open_records(position) as file:
             file.seek(start)
             return bytes(file.read(end - start))
 
@@ -250,7 +250,7 @@ class WarcDocuments(TableDocuments):
             failures.append(error)
 
 
-def _limited(file: Any, size: int | None) -> Callable[[int], bytes]:
+def _limited_reader(file: Any, size: int | None) -> Callable[[int], bytes]:
     """Return the function that reads the next ``size`` bytes of an open file (None: all)."""
     left = size
 
@@ -380,14 +380,14 @@ class WarcChunk(TableChunk):
         suffix = _suffix(message)
         if suffix == ".txt":
             refuse_kind(message.body[:HEAD_BYTES], "page.txt")
-            return ReadContent(self._plain(record, message), _described(message))
+            return ReadContent(self._plain(record, message), _server_metadata(message))
         if suffix == ".html":
             refuse_kind(message.body[:HEAD_BYTES], "page.html")
         body = _in_utf8(message) if suffix == ".html" else message.body
         extracted = extractor.read(body, f"page{suffix}", seconds)
         content = ReadContent(
             extracted.text.encode("utf-8", "replace"),
-            {**extracted.metadata, **_described(message)},
+            {**extracted.metadata, **_server_metadata(message)},
             extracted.attachments,
         )
         self.owner.known.texts.keep((self.position, record.number), content)
@@ -399,7 +399,7 @@ class WarcChunk(TableChunk):
             return decode(message.body, message.charset).encode("utf-8", "replace")
         charset = charset_of(message.body, self.owner.reading.encoding)
         self.owner.findings.tell(f"{self.source}#{record.number}", charset)
-        return decoded(message.body, charset)
+        return utf8_text(message.body, charset)
 
 
 def _suffix(message: Message) -> str:
@@ -422,7 +422,7 @@ def _in_utf8(message: Message) -> bytes:
     return b"\xef\xbb\xbf" + decode(message.body, message.charset).encode("utf-8", "replace")
 
 
-def _described(message: Message) -> dict[str, str]:
+def _server_metadata(message: Message) -> dict[str, str]:
     """Return the media type and the status that the server states."""
     described = {"content_type": message.media_type, "status": message.status}
     return {name: value for name, value in described.items() if value}

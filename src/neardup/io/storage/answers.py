@@ -115,9 +115,9 @@ class Wait:
     def __init__(self, url: str, seconds: float, limit: str = "") -> None:
         self._shown, self._seconds, self._heard = printable(without_password(url)), seconds, time.monotonic()
         self._limit = limit or f"{seconds:g} seconds without a byte"
-        self._timer = self._started(seconds / _NOTICE)
+        self._timer = self._start_timer(seconds / _NOTICE)
 
-    def _started(self, seconds: float) -> Timer:
+    def _start_timer(self, seconds: float) -> Timer:
         timer = Timer(seconds, self._look)
         timer.daemon = True
         timer.start()
@@ -135,7 +135,7 @@ class Wait:
     def _look(self) -> None:
         left = self._heard + self._seconds / _NOTICE - time.monotonic()
         if left > 0:
-            self._timer = self._started(left)
+            self._timer = self._start_timer(left)
             return
         report(f"waiting for an answer: {self._shown} (it ends after {self._limit})")
 
@@ -203,7 +203,7 @@ def is_silence(error: BaseException) -> bool:
     return isinstance(error, TimeoutError) or _TIMEOUT.search(str(error)) is not None
 
 
-def asked(
+def retried_answer(
     url: str,
     request: Callable[[], T],
     pauses: Sequence[float] = PAUSES,
@@ -223,7 +223,7 @@ def asked(
     def attempt() -> T:
         return request() if waited else once(url, request, more)
 
-    with reaching(url, doing):
+    with network_errors(url, doing):
         silences = 0
         for pause in pauses:
             try:
@@ -246,7 +246,7 @@ def asked(
 
 
 @contextmanager
-def reaching(url: str, doing: str = "read") -> Iterator[None]:
+def network_errors(url: str, doing: str = "read") -> Iterator[None]:
     """Report the failures of another machine, and of the package that asks it, without the password of the URL.
 
     ``doing`` says if something is read or written.
@@ -272,7 +272,7 @@ def missing_error(url: str, answer: str = "") -> InputError:
 
 def _worded_error(url: str, doing: str, error: Exception) -> NeardupError:
     shown, status = printable(without_password(url)), status_of(error)
-    words = revised(url, error.words if isinstance(error, AnswerError) else _words_of(error))
+    words = redacted_words(url, error.words if isinstance(error, AnswerError) else _words_of(error))
     if status == HTTPStatus.NOT_FOUND:
         return missing_error(url, words if isinstance(error, AnswerError) else "")
     if isinstance(error, UnansweredError):
@@ -282,7 +282,7 @@ def _worded_error(url: str, doing: str, error: Exception) -> NeardupError:
         why = f"the server said nothing for {patience():g} seconds"
         do = f"Run again later, or allow more seconds: {_PATIENCE}"
     elif status is not None:
-        why = f"the server answered {_named(status)}" + (f": {words}" if words else "")
+        why = f"the server answered {_status_in_words(status)}" + (f": {words}" if words else "")
         after = getattr(error, "after", None)
         why += f"; it asks to wait {counted(round(after), 'second')}" if after else ""
         do = _way_out(status, is_signed(url))
@@ -299,7 +299,7 @@ def _words_of(error: Exception) -> str:
     return name + (reason[0] if reason else text)
 
 
-def revised(url: str, words: str) -> str:
+def redacted_words(url: str, words: str) -> str:
     """Return words about a URL without its user, its password, and the values of its query."""
     shown = without_password(url)
     words = _QUERY.sub(r"\1", without_credentials(words.replace(url, shown)))
@@ -313,7 +313,7 @@ def revised(url: str, words: str) -> str:
     return printable(words)
 
 
-def _named(status: int) -> str:
+def _status_in_words(status: int) -> str:
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:

@@ -15,7 +15,7 @@ from neardup.errors import InputError
 from neardup.io.containers.base import ROOM_BYTES
 from neardup.io.containers.spools import LOOK_EVERY, Stretch, read_at
 from neardup.io.place import without_password, without_query
-from neardup.io.storage.answers import SLOWEST, asked, heard
+from neardup.io.storage.answers import SLOWEST, heard, retried_answer
 from neardup.io.storage.pins import ChangedObjectError, Pin, changed_while_read_error
 from neardup.io.storage.systems import StoredObject, is_web, stored_object
 
@@ -115,7 +115,7 @@ class FetchedFile:
         """The state of the file when it was seen first. Raises InputError for a missing or an unexpected one."""
         with self._lock:
             if self._pin is None:
-                self._pin, self._in_parts = asked(self.url, self._object.look, waited=is_web(self.url))
+                self._pin, self._in_parts = retried_answer(self.url, self._object.look, waited=is_web(self.url))
                 if not self._expected.is_of(self._pin):
                     raise self._changed_error(self._pin, self._expected)
             return self._pin
@@ -167,14 +167,14 @@ class FetchedFile:
     def _piece(self, offset: int, end: int) -> bytes:
         """Return the first bytes of a place, at least one."""
         with self._lock:
-            piece = self._known(offset, end)
+            piece = self._known_bytes(offset, end)
             if not piece:
                 self._fetch(offset, end)
-                piece = self._known(offset, end)
+                piece = self._known_bytes(offset, end)
         assert piece
         return piece
 
-    def _known(self, offset: int, end: int) -> bytes | None:
+    def _known_bytes(self, offset: int, end: int) -> bytes | None:
         index = bisect_right(self._extents, (offset, self._length + 1, 0)) - 1
         if index >= 0:
             start, length, place = self._extents[index]
@@ -192,7 +192,7 @@ class FetchedFile:
         limit = self._extents[following][0] if following < len(self._extents) else self._length
         stop, pin = min(wanted, limit, start + MOST_BYTES), self.pin
         try:
-            data = asked(
+            data = retried_answer(
                 self.url,
                 lambda: self._object.part(start, stop, pin),
                 waited=is_web(self.url),
@@ -222,7 +222,7 @@ class FetchedFile:
     def _take(self, pin: Pin) -> None:
         """Fetch the whole file if the server sends no parts. Raises InputError without room for it."""
         try:
-            taken = asked(self.url, lambda: self._whole(pin), waited=is_web(self.url))
+            taken = retried_answer(self.url, lambda: self._whole(pin), waited=is_web(self.url))
         except ChangedObjectError as error:
             raise self._changed_error(error.seen, self.pin) from error
         if pin.size is not None and taken != pin.size:
@@ -264,7 +264,7 @@ class FetchedFile:
 
 
 @contextmanager
-def copied(files: Sequence[FetchedFile]) -> Iterator[list[str]]:
+def local_copies(files: Sequence[FetchedFile]) -> Iterator[list[str]]:
     """Yield the paths of copies of whole files, which end like their URLs, below a folder for temporary files."""
     with TemporaryDirectory(prefix="neardup-inputs-") as folder:
         parts = (without_query(file.url).split("://", 1)[1].split("/") for file in files)

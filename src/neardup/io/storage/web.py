@@ -52,7 +52,7 @@ class WebObject:
 
     def whole(self, pin: Pin) -> Iterator[bytes]:
         """Yield the whole file piece by piece, of one answer. Raises ChangedObjectError."""
-        response, self._sent = self._sent or self._run(self._begun, pin), None
+        response, self._sent = self._sent or self._run(self._begin_download, pin), None
         taken = 0
         try:
             while data := self._run(self._piece, response):
@@ -62,7 +62,7 @@ class WebObject:
             if size is None and pin.size is not None and not _encoding_of(response) and taken < pin.size:
                 raise OSError(f"the connection ended after {taken:,} of {pin.size:,} bytes")
         finally:
-            self._run(_closed, response)
+            self._run(_close_response, response)
 
     def _run(self, work: Any, *given: Any) -> Any:
         from fsspec.asyn import sync
@@ -94,19 +94,19 @@ class WebObject:
         size = _length_of(response)
         if response.status < 400 and size and not _encoding_of(response):
             response.release()
-            return _seen(response, size)
+            return _pin_and_parts(response, size)
         # a server may refuse HEAD, as one of signed URLs does, or not know the length
         response.release()
         response = await self._ask("GET", {"Range": "bytes=0-0"})
         try:
             if response.status == 416:  # an empty file
-                return _seen(response, 0)
+                return _pin_and_parts(response, 0)
             await _require(response)
             if response.status == 206 and not _encoding_of(response):
                 total = (_range_of(response) or ("", "", "*"))[2]
-                return _seen(response, None if total == "*" else int(total))
+                return _pin_and_parts(response, None if total == "*" else int(total))
             self._sent = response if response.status == 200 else None
-            return _seen(response, None if _encoding_of(response) else _length_of(response))
+            return _pin_and_parts(response, None if _encoding_of(response) else _length_of(response))
         finally:
             if response is not self._sent:
                 response.close()
@@ -141,7 +141,7 @@ class WebObject:
             if response is not self._sent:
                 response.close() if length < stop - start else response.release()
 
-    async def _begun(self, pin: Pin) -> Any:
+    async def _begin_download(self, pin: Pin) -> Any:
         response = await self._ask("GET", _conditions(pin))
         try:
             if response.status == 412:
@@ -170,7 +170,7 @@ class WebObject:
         return data
 
 
-async def _closed(response: Any) -> None:
+async def _close_response(response: Any) -> None:
     response.close()
 
 
@@ -219,7 +219,7 @@ def _pin_of(response: Any, size: int | None) -> Pin:
     return Pin.of({known: response.headers.get(name) for name, known in names.items()}, size)
 
 
-def _seen(response: Any, size: int | None) -> tuple[Pin, bool]:
+def _pin_and_parts(response: Any, size: int | None) -> tuple[Pin, bool]:
     """The pin of an answer, and whether parts can be asked for: weak tags and new times do not tell versions."""
     pin = _pin_of(response, size)
     try:  # RFC 9110, 8.8.2.2: a time is a strong validator once it is past, by the clock of the server

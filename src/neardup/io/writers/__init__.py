@@ -1,6 +1,6 @@
 """Write results: folders and files that are written atomically, and the kept documents."""
 
-from neardup.io.writers.filesystem import access_of, common_access, creating
+from neardup.io.writers.filesystem import access_of, common_access, limited_access
 from neardup.io.writers.folder import OutputFolder
 from neardup.io.writers.kept_layout import KeptLayout, value_folder
 from neardup.io.writers.kept_rows import (
@@ -26,7 +26,7 @@ __all__ = [
     "WrittenRows",
     "access_of",
     "common_access",
-    "creating",
+    "limited_access",
     "open_kept",
     "read_native",
     "value_folder",

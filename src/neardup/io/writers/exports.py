@@ -24,7 +24,7 @@ from neardup.io.readers.base import failure_text
 from neardup.io.readers.lines import BYTE_ORDER_MARK
 from neardup.io.writers.filesystem import EVERYBODY
 from neardup.io.writers.object_stores import url_of
-from neardup.io.writers.output import OutputFile, stamped
+from neardup.io.writers.output import OutputFile, stamped_schema
 from neardup.io.writers.spreadsheets import MULTIPLE, is_workbook_of_ours, workbook_bytes
 
 _BEGINNINGS = (
@@ -127,15 +127,15 @@ def _document_lines(pages: Iterable[Rows]) -> Iterator[tuple[int, bytes]]:
 
 def _document_table(pages: Iterable[Rows]) -> Iterator[tuple[int, bytes]]:
     pieces = _Pieces()
-    with pq.ParquetWriter(pieces, stamped(_DOCUMENTS), compression="zstd") as writer:
+    with pq.ParquetWriter(pieces, stamped_schema(_DOCUMENTS), compression="zstd") as writer:
         for rows in pages:
             plain = [
                 {**row, "metadata": json.dumps(row["metadata"], ensure_ascii=False, allow_nan=False)}
                 for row in rows
             ]
             writer.write_table(pa.Table.from_pylist(plain, _DOCUMENTS))
-            yield len(rows), pieces.taken()
-    yield 0, pieces.taken()
+            yield len(rows), pieces.take()
+    yield 0, pieces.take()
 
 
 class _Pieces(io.BytesIO):
@@ -147,7 +147,7 @@ class _Pieces(io.BytesIO):
         """The number of bytes written."""
         return self._taken + super().tell()
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         """Return the bytes written since the last call."""
         piece = self.getvalue()
         self._taken += len(piece)
@@ -169,7 +169,7 @@ def for_spreadsheets(pieces: Iterable[bytes]) -> Iterator[bytes]:
     return chain([BYTE_ORDER_MARK], pieces)
 
 
-def protected(value: str) -> str:
+def protect_formula(value: str) -> str:
     """Return a text for a CSV file; an apostrophe precedes one that a spreadsheet would take for a formula.
 
     >>> protected("=1+1"), protected("'=1"), protected("a=1"), unprotected(protected("-x"))
@@ -178,8 +178,8 @@ def protected(value: str) -> str:
     return f"'{value}" if _FORMULA.match(value) else value
 
 
-def unprotected(value: str) -> str:
-    """Return a text of a CSV file without the apostrophe of :func:`protected`."""
+def unprotect_formula(value: str) -> str:
+    """Return a text of a CSV file without the apostrophe of :func:`protect_formula`."""
     return value[1:] if value.startswith("'") and _FORMULA.match(value) else value
 
 
@@ -204,7 +204,7 @@ def _plain(value: Any) -> str:
 
 
 def _csv(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
-    yield _csv_lines([map(protected, table.column_names)])
+    yield _csv_lines([map(protect_formula, table.column_names)])
     for rows in _rows(table):
         yield _csv_lines([map(_csv_value, row.values()) for row in rows])
 
@@ -221,7 +221,7 @@ class _Lines(NamedTuple):
 
 
 def _csv_value(value: Any) -> str:
-    return protected(_plain(value)) if isinstance(value, str | list) else _plain(value)
+    return protect_formula(_plain(value)) if isinstance(value, str | list) else _plain(value)
 
 
 def _jsonl(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
@@ -232,7 +232,7 @@ def _jsonl(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
 
 def _parquet(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
     whole = io.BytesIO()
-    pq.write_table(table.cast(stamped(table.schema)), whole, compression="zstd")
+    pq.write_table(table.cast(stamped_schema(table.schema)), whole, compression="zstd")
     whole.seek(0)
     while block := whole.read(_BYTES):
         yield block
@@ -301,16 +301,16 @@ def _graphml(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
             for id, old in ends:
                 if (id, old) not in nodes:
                     nodes[id, old] = len(nodes)
-                    of_node = {"id": _NOT_XML.sub(_escaped, id), "reference": "true" if old else ""}
+                    of_node = {"id": _NOT_XML.sub(_escape_match, id), "reference": "true" if old else ""}
                     _element(xml, "node", {"id": f"n{nodes[id, old]}"}, of_node)
             source, target = (f"n{nodes[end]}" for end in ends)
             weight = "" if row["similarity"] is None else repr(row["similarity"])
             _element(xml, "edge", {"source": source, "target": target}, {"weight": weight, "kind": row["kind"]})
-        yield pieces.taken()
+        yield pieces.take()
     xml.endElement("graph")
     xml.endElement("graphml")
     xml.endDocument()
-    yield pieces.taken()
+    yield pieces.take()
 
 
 def _element(xml: XMLGenerator, name: str, attributes: dict[str, str], values: dict[str, str]) -> None:
@@ -324,7 +324,7 @@ def _element(xml: XMLGenerator, name: str, attributes: dict[str, str], values: d
     xml.ignorableWhitespace("\n")
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_match(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape", "surrogatepass").decode("ascii")
 
 

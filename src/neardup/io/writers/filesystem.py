@@ -347,7 +347,7 @@ def common_access(paths: Iterable[str | Path]) -> int:
     bits = EVERYBODY
     for path in paths:
         try:
-            bits &= _shared(os.stat(path))
+            bits &= _shared_mode(os.stat(path))
         except (OSError, ValueError):
             continue
     return bits
@@ -362,7 +362,7 @@ def access_of(documents: Documents, *others: Documents | None) -> int:
 
 
 @contextmanager
-def creating(access: int) -> Iterator[None]:
+def limited_access(access: int) -> Iterator[None]:
     """Limit the permissions of files this process creates within to ``access``; for one thread at a time."""
     before = os.umask(0o077)
     os.umask(before | (0o066 & ~access))
@@ -396,7 +396,7 @@ def _restrict_one(path: str | Path, access: int) -> None:
         os.chmod(path, mode & (allowed | 0o7700))
 
 
-def _shared(status: os.stat_result) -> int:
+def _shared_mode(status: os.stat_result) -> int:
     mode = (status.st_mode & EVERYBODY) | _OWNER
     if stat.S_ISDIR(status.st_mode):  # without permission to enter, its files are unreadable
         mode &= ~0o066 | ((status.st_mode & 0o011) * 6)
@@ -427,7 +427,7 @@ def try_lock(handle: int) -> bool | None:
     return True
 
 
-def exposed(path: Path, mode: int | None = None) -> str:
+def exposure_warning(path: Path, mode: int | None = None) -> str:
     """Return a warning with the way out if other users may read or write a file with a secret, else "".
 
     ``mode`` is its mode where the file is open. Systems without such modes never warn.

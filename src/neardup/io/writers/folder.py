@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from neardup.errors import OutputError
 from neardup.io.place import shown_values
 from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, require_own
-from neardup.io.writers.output import WholeFolder, stamped, stamped_page
+from neardup.io.writers.output import WholeFolder, stamped_page, stamped_schema
 from neardup.io.writers.scratch import TABLE_ROWS, drop_mapped
 from neardup.tables import FORMAT_VERSION, TEXTS
 
@@ -69,9 +69,9 @@ class OutputFolder(WholeFolder):
         """Write the rows of Arrow tables, one after the other, as one Parquet file."""
         # Result tables are ids and small numbers: zstd makes them smaller than snappy at the same speed.
         with (
-            self.explained(name),
+            self.translated_errors(name),
             open(self.path(name), "wb") as file,
-            pq.ParquetWriter(file, stamped(schema), compression="zstd") as writer,
+            pq.ParquetWriter(file, stamped_schema(schema), compression="zstd") as writer,
         ):
             for table in tables:
                 for first in range(0, max(1, table.num_rows), TABLE_ROWS):
@@ -113,7 +113,7 @@ class OutputFolder(WholeFolder):
         self._write_bytes(name, [stamped_page(page).encode("utf-8", "replace")])
 
     def _write_bytes(self, name: str, parts: Iterable[bytes]) -> None:
-        with self.explained(name), open(self.path(name), "wb") as file:
+        with self.translated_errors(name), open(self.path(name), "wb") as file:
             file.writelines(parts)
         self._digested.add(name)
 
@@ -134,8 +134,10 @@ class TextsFile:
         # statistics would repeat whole texts, uncompressed
         options: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
         self._folder, self._name = folder, name
-        with folder.explained(name):
-            self._writer = pq.ParquetWriter(folder.path(name), stamped(TEXTS), write_page_checksum=True, **options)
+        with folder.translated_errors(name):
+            self._writer = pq.ParquetWriter(
+                folder.path(name), stamped_schema(TEXTS), write_page_checksum=True, **options
+            )
         self._group: list[pa.Table] = []
         self._size = 0
 
@@ -143,7 +145,7 @@ class TextsFile:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        with self._folder.explained(self._name), self._writer:
+        with self._folder.translated_errors(self._name), self._writer:
             if error is None:
                 self._write_group()
 
@@ -162,6 +164,6 @@ class TextsFile:
 
     def _write_group(self) -> None:
         """Write one row group, of one piece, since the pages of a column depend on its pieces."""
-        with self._folder.explained(self._name):
+        with self._folder.translated_errors(self._name):
             self._writer.write_table(pa.concat_tables([TEXTS.empty_table(), *self._group]).combine_chunks())
         self._group, self._size = [], 0

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from neardup.io.containers.addresses import MARK, codec_of_container, is_mailbox, opened
+from neardup.io.containers.addresses import MARK, codec_of_container, is_mailbox, open_container
 from neardup.io.containers.base import Container
 from neardup.io.place import name_below, shown_name, without_secrets
 from neardup.io.readers.base import NativeFiles, Sink
@@ -114,7 +114,7 @@ class DocumentSink:
                 self._holder, self._copy = holder, _new_copy(place, holder)
                 self.files += 1
             assert self._copy is not None
-            self._copy.add(opened(holder), name)
+            self._copy.add(open_container(holder), name)
 
     def close(self) -> None:
         """Finish the last archive or mailbox."""
@@ -136,7 +136,7 @@ class _ZipCopy:
         self._zip = zipfile.ZipFile(path, "w")
 
     def add(self, container: Container, name: str) -> None:
-        stored = container.stored(name)
+        stored = container.member_properties(name)
         info = zipfile.ZipInfo(name, stored.time or _FIRST_DATE)
         info.compress_type, info.external_attr = stored.method, (stat.S_IFREG | stored.mode) << 16
         large = container.size(name) > _LARGE
@@ -153,7 +153,7 @@ class _TarCopy:
         self._tar = tarfile.open(fileobj=cast(Any, self._file), mode="w|", format=tarfile.PAX_FORMAT)  # noqa: SIM115
 
     def add(self, container: Container, name: str) -> None:
-        stored, info = container.stored(name), tarfile.TarInfo(name)
+        stored, info = container.member_properties(name), tarfile.TarInfo(name)
         info.size, info.mtime, info.mode = container.size(name), stored.time, stored.mode
         with container.open_stored(name) as source:
             self._tar.addfile(info, source)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from neardup.io.containers.codecs import packing
+from neardup.io.containers.codecs import packing_file
 from neardup.io.readers.arrow import chosen, may_compress
 from neardup.io.readers.base import Documents, NativeLines, NativeRows, NativeTable, have_columns
 from neardup.io.readers.lines import with_keys
@@ -23,7 +23,7 @@ class CompressedFile:
 
     def __init__(self, path: Path, compression: str | None) -> None:
         self._raw = open(path, "xb")  # noqa: SIM115 - closed in close
-        self._file = packing(self._raw, compression)
+        self._file = packing_file(self._raw, compression)
         self.closed = False
 
     def tell(self) -> int:
@@ -139,12 +139,12 @@ def _without_null_values(table: pa.Table) -> pa.Table:
         chunks = table.column(place).chunks if pa.types.is_dictionary(field.type) else []
         if any(chunk.dictionary.null_count for chunk in chunks):
             table = table.set_column(
-                place, field, pa.chunked_array([_masked(chunk) for chunk in chunks], field.type)
+                place, field, pa.chunked_array([_mask_nulls(chunk) for chunk in chunks], field.type)
             )
     return table
 
 
-def _masked(values: pa.DictionaryArray) -> pa.DictionaryArray:
+def _mask_nulls(values: pa.DictionaryArray) -> pa.DictionaryArray:
     """The same values with the nulls of the dictionary in the indices; chunks of one dictionary have one again."""
     known = values.dictionary.is_valid()
     number = pc.cast(pc.subtract(pc.cumulative_sum(pc.cast(known, pa.int64())), 1), values.indices.type)
@@ -155,7 +155,7 @@ def _masked(values: pa.DictionaryArray) -> pa.DictionaryArray:
 
 def line_pieces(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
     """Return the kept lines of a block in pieces, with the extra columns in their objects; None without any."""
-    return list(_pieces(native, keep) if extra is None else _annotated(native, keep, extra)) or None
+    return list(_pieces(native, keep) if extra is None else _annotated_lines(native, keep, extra)) or None
 
 
 def _pieces(native: NativeLines, keep: npt.NDArray[np.bool_]) -> Iterator[Any]:
@@ -173,7 +173,7 @@ def _pieces(native: NativeLines, keep: npt.NDArray[np.bool_]) -> Iterator[Any]:
         yield b"\n"
 
 
-def _annotated(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> Iterator[bytes]:
+def _annotated_lines(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> Iterator[bytes]:
     rows = extra.to_pylist()
     for i in np.flatnonzero(keep).tolist():
         line = native.data[native.starts[i] : native.ends[i]]
@@ -188,7 +188,7 @@ def kept_rows(table: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
     return chosen(table, keep) if keep.any() else None
 
 
-def extended(schema: Any, extra: Any) -> Any:
+def extended_schema(schema: Any, extra: Any) -> Any:
     """Return the schema with the columns of the schema ``extra`` (None: as it is)."""
     for field in extra or ():
         schema = schema.append(field)

@@ -207,9 +207,9 @@ class SeparateSink:
                 sink.close()
             self._position += 1
             if self._position < len(self._places):
-                self._sink = self._opened(self._position)
+                self._sink = self._open_sink(self._position)
 
-    def _opened(self, position: int) -> base.Sink | None:
+    def _open_sink(self, position: int) -> base.Sink | None:
         path = self.path / self._places[position]
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():  # names that differ in case alone are one name on some file systems
@@ -223,10 +223,10 @@ def value_folder(column: str, value: str | None) -> str:
     >>> value_folder("lang", "de"), value_folder("box", "../a b"), value_folder("box", None)
     ('lang=de', 'box=..%2Fa%20b', 'box=__HIVE_DEFAULT_PARTITION__')
     """
-    return f"{_quoted(column)}={NULL_PARTITION if value is None else _quoted(value)}"
+    return f"{_quoted_name(column)}={NULL_PARTITION if value is None else _quoted_name(value)}"
 
 
-def _quoted(text: str) -> str:
+def _quoted_name(text: str) -> str:
     quoted = quote(text, safe="", errors="replace")
     if text == NULL_PARTITION:
         return quoted.replace("_", "%5F", 1)
@@ -262,7 +262,7 @@ class SplitSink:
         native, keep, extra, codes = item
         for code in np.unique(codes[keep]).tolist():
             mine = keep & (codes == code)
-            sink = self._sinks.get(code) or self._opened(code)
+            sink = self._sinks.get(code) or self._open_sink(code)
             self.rows[code] += int(mine.sum())
             sink.write(sink.prepare(native, mine, extra))
 
@@ -271,7 +271,7 @@ class SplitSink:
         for sink in self._sinks.values():
             sink.close()
 
-    def _opened(self, code: int) -> base.Sink:
+    def _open_sink(self, code: int) -> base.Sink:
         folder = self.path / self._folders[code - self._first]
         folder.mkdir()
         self._sinks[code] = self._open_one(folder)

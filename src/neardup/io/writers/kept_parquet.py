@@ -59,7 +59,7 @@ class EncodedFile:
         return numbers_in(self.footer, _FILE_ROWS)[0]
 
 
-def encoded(table: Any, **options: Any) -> EncodedFile:
+def encode_table(table: Any, **options: Any) -> EncodedFile:
     """Encode a table as one row group; ``options`` are those of ``pyarrow.parquet.ParquetWriter``."""
     out = pa.BufferOutputStream()
     with pq.ParquetWriter(out, table.schema, **options) as writer:
@@ -96,7 +96,7 @@ class PartsWriter:
         (stored,), begin = numbers_in(group, _STORED), self._place
         self._write(part.data[len(MAGIC) : len(MAGIC) + stored])
         columns = [
-            {_FILE_OFFSET: thrift.int64(0), _COLUMN: thrift.struct(_moved(chunk, begin - len(MAGIC)))}
+            {_FILE_OFFSET: thrift.int64(0), _COLUMN: thrift.struct(_moved_metadata(chunk, begin - len(MAGIC)))}
             for chunk in thrift.raw_structs(group[_COLUMNS][1])
         ]
         same = {number: group[number] for number in (_UNPACKED, _GROUP_ROWS, _STORED)}
@@ -111,7 +111,7 @@ class PartsWriter:
             self._write(footer + len(footer).to_bytes(4, "little") + MAGIC)
 
 
-def _moved(chunk: thrift.RawFields, by: int) -> thrift.RawFields:
+def _moved_metadata(chunk: thrift.RawFields, by: int) -> thrift.RawFields:
     """Return the metadata of a column chunk whose pages moved ``by`` bytes, without filters."""
     column, _ = thrift.raw_struct_at(chunk[_COLUMN][1], 0)
     for number in set(_PLACES) & set(column):
@@ -132,7 +132,7 @@ class Layout:
 
     def encode(self, table: Any) -> EncodedFile:
         """Encode a table as one row group with this layout."""
-        return encoded(
+        return encode_table(
             table,
             compression=self.compression,
             compression_level=self.level,

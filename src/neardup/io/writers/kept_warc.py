@@ -64,7 +64,7 @@ class RecordsSink:
                 removal = self._removals(native.position, int(native.row_numbers[row]))
                 replacement, keep[row] = _replacement(self._whole(native, int(native.rows[row])), removal)
                 replaced[int(native.rows[row])] = self._as_stored(replacement, packed=False)
-        stay = native.staying(keep)
+        stay = native.kept_records(keep)
         records = (
             replaced.get(place)
             or (self._as_stored(_bytes_of(native, place), packed=native.packed) if stay[place] else b"")
@@ -133,7 +133,7 @@ def _replacement(record: WarcRecord, removal: Removal) -> tuple[bytes, bool]:
         ("WARC-Payload-Digest", digest),
         ("Content-Type", record.fields.get("content-type", "")),
     ]
-    return _written(headers, header), True
+    return _record_bytes(headers, header), True
 
 
 def _metadata(record: WarcRecord, removal: Removal) -> bytes:
@@ -148,7 +148,7 @@ def _metadata(record: WarcRecord, removal: Removal) -> bytes:
         ("Content-Type", "application/warc-fields"),
     ]
     body = f"removed: {printable(record.id)}\r\nreason: {printable(removal.reason)}\r\n"
-    return _written(headers, body.encode("utf-8", "replace"))
+    return _record_bytes(headers, body.encode("utf-8", "replace"))
 
 
 def _fields_of(record: WarcRecord) -> list[tuple[str, str]]:
@@ -161,7 +161,7 @@ def _refers_to(kept: Capture) -> list[tuple[str, str]]:
     return [("WARC-Refers-To", f"<{kept.id}>")] if kept.id else []
 
 
-def _written(headers: Sequence[tuple[str, str]], content: bytes) -> bytes:
+def _record_bytes(headers: Sequence[tuple[str, str]], content: bytes) -> bytes:
     lines = [f"{name}: {value}".replace("\r", " ") for name, value in headers if value]
     lines += [f"WARC-Block-Digest: {_digest(content)}", f"Content-Length: {len(content)}"]
     head = "\r\n".join(("WARC/1.1", *lines))

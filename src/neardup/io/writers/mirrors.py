@@ -16,7 +16,7 @@ from neardup.display import counted, printable
 from neardup.errors import InputError
 from neardup.io.place import without_password
 from neardup.io.readers.manifest import MANIFEST, Manifest
-from neardup.io.storage.answers import asked, heard, longer, missing_error
+from neardup.io.storage.answers import heard, longer, missing_error, retried_answer
 from neardup.io.storage.pins import changed_while_read_error
 from neardup.io.storage.systems import filesystem, is_writable
 from neardup.io.writers.filesystem import try_lock
@@ -50,14 +50,14 @@ class Mirror:
 
     def __init__(self, url: str, left_out: tuple[str, ...] = LEFT_OUT) -> None:
         self._url, self._left_out = url.rstrip("/"), left_out
-        self._place = _claimed(self._url)
+        self._place = _claim_folder(self._url)
         self.folder: LocalPath = local_path(self._place / (self._url.rpartition("/")[2] or "result"), self._url)
         self._index: dict[str, _Copied] = {}
 
     def fetch(self) -> LocalPath:
         """Bring the copy to the state there, after putting earlier additions; return its path."""
-        self._index = self._known()
-        listed = self._listed()
+        self._index = self._load_index()
+        listed = self._remote_files()
         if UNFINISHED in listed and MANIFEST not in listed:
             raise InputError(
                 f"{printable(without_password(self._url))} is not whole: its upload has not ended",
@@ -66,7 +66,7 @@ class Mirror:
             )
         if not listed:
             raise missing_error(self._url)
-        self._put(self._changed(), listed)
+        self._put(self._changed_names(), listed)
         self.folder.mkdir(exist_ok=True)
         for name in [name for name in self._index if name not in listed]:
             (self.folder / name).unlink(missing_ok=True)
@@ -77,7 +77,7 @@ class Mirror:
             known = self._index.get(name)
             if known is None or known.there != look or known.here != _look(self.folder / name):
                 self._fetch(name, look)
-        if self._listed() != listed:
+        if self._remote_files() != listed:
             shown = printable(without_password(self._url))
             raise changed_while_read_error(
                 shown, counted(len(listed), "file"), "another run has written there meanwhile"
@@ -88,9 +88,9 @@ class Mirror:
 
     def put(self) -> None:
         """Put the files that were added or changed here since ``fetch``; results and parts appear there whole."""
-        changed = self._changed()
+        changed = self._changed_names()
         if changed:
-            self._put(changed, self._listed())
+            self._put(changed, self._remote_files())
             self._store()
 
     def _put(self, names: list[str], listed: dict[str, str]) -> None:
@@ -108,11 +108,11 @@ class Mirror:
                 )
         for name in sorted(names, key=_turn):
             remote.put_file(self.folder / name, name)
-        after = self._listed()
+        after = self._remote_files()
         self._index.update((name, _Copied(after.get(name, ""), _look(self.folder / name))) for name in names)
         listed.update((name, after.get(name, "")) for name in names)
 
-    def _changed(self) -> list[str]:
+    def _changed_names(self) -> list[str]:
         changed = []
         for file in sorted(self.folder.rglob("*")):
             name = file.relative_to(self.folder).as_posix()
@@ -122,11 +122,11 @@ class Mirror:
                     changed.append(name)
         return changed
 
-    def _listed(self) -> dict[str, str]:
+    def _remote_files(self) -> dict[str, str]:
         """The files there that are copied, and how each looks: it changes with the content."""
         system, path = filesystem(self._url)
         if not is_writable(self._url):  # servers on the web list nothing
-            data: bytes = asked(self._url, lambda: system.cat_file(f"{path}/{MANIFEST}"))
+            data: bytes = retried_answer(self._url, lambda: system.cat_file(f"{path}/{MANIFEST}"))
             try:
                 files = msgspec.json.decode(data, type=Manifest).files
             except msgspec.MsgspecError:
@@ -134,7 +134,7 @@ class Mirror:
             looks = {name: f"{file.bytes} {file.sha256}" for name, file in files.items() if file.files is None}
             looks[MANIFEST] = hashlib.sha256(data).hexdigest()
         else:
-            listed: dict[str, dict[str, Any]] = asked(
+            listed: dict[str, dict[str, Any]] = retried_answer(
                 self._url, lambda: system.find(path, detail=True), more=longer()
             )
             looks = {
@@ -155,11 +155,11 @@ class Mirror:
                     copy.write(data)
                     heard()
 
-        asked(f"{self._url}/{name}", request)
+        retried_answer(f"{self._url}/{name}", request)
         os.replace(partial, target)
         self._index[name] = _Copied(look, _look(target))
 
-    def _known(self) -> dict[str, _Copied]:
+    def _load_index(self) -> dict[str, _Copied]:
         try:
             return msgspec.json.decode((self._place / _INDEX).read_bytes(), type=dict[str, _Copied])
         except (OSError, msgspec.MsgspecError):
@@ -170,7 +170,7 @@ class Mirror:
         (self._place / _INDEX).write_bytes(msgspec.json.encode(self._index))
 
 
-def fetched(url: str, left_out: tuple[str, ...] = LEFT_OUT) -> LocalPath:
+def fetched_copy(url: str, left_out: tuple[str, ...] = LEFT_OUT) -> LocalPath:
     """Return the path of a copy of a result at a URL."""
     return Mirror(url, left_out).fetch()
 
@@ -197,7 +197,7 @@ def _look(file: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _claimed(url: str) -> Path:
+def _claim_folder(url: str) -> Path:
     """Return the folder of the copy of a URL, locked by this process, or a new one if another has it."""
     place = private_folder("fetched", url)
     if place in _HELD:

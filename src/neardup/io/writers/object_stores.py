@@ -12,7 +12,7 @@ import msgspec
 from neardup.display import printable
 from neardup.errors import InputError, NetworkError, OutputError
 from neardup.io.place import url_in, without_password
-from neardup.io.storage.answers import asked, heard, longer
+from neardup.io.storage.answers import heard, longer, retried_answer
 from neardup.io.storage.systems import filesystem, is_writable
 from neardup.io.writers.filesystem import is_private, unwritable_error
 
@@ -53,7 +53,7 @@ def url_of(path: str | os.PathLike[str]) -> str | None:
     return url if url is not None and is_writable(url) else None
 
 
-def staged(url: str) -> LocalPath:
+def staging_path(url: str) -> LocalPath:
     """Return the path here of an output at a URL, always the same: ``--resume`` keeps its parts beside it."""
     return local_path(private_folder("outputs", url) / (url.rstrip("/").rpartition("/")[2] or "out"), url)
 
@@ -93,7 +93,7 @@ class RemoteOutput:
 
     def names(self) -> list[str]:
         """Return the files there: their names below the folder, "" for the file itself."""
-        paths: list[str] = asked(self.url, lambda: self._system.find(self._path), more=longer())
+        paths: list[str] = retried_answer(self.url, lambda: self._system.find(self._path), more=longer())
         return sorted(path[len(self._path) :].lstrip("/") for path in paths)
 
     def free_or_unfinished(self, names: list[str]) -> bool:
@@ -115,7 +115,7 @@ class RemoteOutput:
         return folder if names != [""] else folder / "file"
 
     def _read(self, name: str) -> bytes:
-        return asked(self.url, lambda: bytes(self._system.cat_file(self._path_of(name))))
+        return retried_answer(self.url, lambda: bytes(self._system.cat_file(self._path_of(name))))
 
     def _path_of(self, name: str) -> str:
         return f"{self._path}/{name}" if name else self._path
@@ -177,14 +177,14 @@ class RemoteOutput:
                     target.write(data)
                     heard()
 
-        asked(self.url, request, doing="written", more=longer())
+        retried_answer(self.url, request, doing="written", more=longer())
 
     def _put_bytes(self, data: bytes, name: str) -> None:
         def request() -> None:
             with self._system.open(self._path_of(name), "wb") as target:
                 target.write(data)
 
-        asked(self.url, request, doing="written")
+        retried_answer(self.url, request, doing="written")
 
     def remove(self, name: str) -> None:
         """Remove a file there."""
@@ -192,4 +192,4 @@ class RemoteOutput:
         def request() -> Any:
             return self._system.rm_file(self._path_of(name))
 
-        asked(self.url, request, doing="written")
+        retried_answer(self.url, request, doing="written")

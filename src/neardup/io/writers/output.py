@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from neardup.errors import OutputError
 from neardup.io.place import require_local
 from neardup.io.writers.filesystem import EVERYBODY, WorkingPlace, flush, restrict, unwritable_error
-from neardup.io.writers.object_stores import UNFINISHED, RemoteOutput, staged, url_of
+from neardup.io.writers.object_stores import UNFINISHED, RemoteOutput, staging_path, url_of
 from neardup.runtime import installed_version
 
 _BEGINNING = 2048
@@ -47,7 +47,7 @@ class Output:
         if url is None:
             require_local(path)
         self.remote = None if url is None else RemoteOutput(url)
-        self.target = Path(os.path.abspath(os.path.expanduser(path if url is None else staged(url))))
+        self.target = Path(os.path.abspath(os.path.expanduser(path if url is None else staging_path(url))))
         self.shown = str(self.target) if self.remote is None else self.remote.shown
         self.overwrite = overwrite
         self.place = WorkingPlace(self.target)
@@ -62,7 +62,7 @@ class Output:
 
     def __enter__(self) -> Self:
         try:
-            with self.explained():
+            with self.translated_errors():
                 self.begin()
         except BaseException:
             self.place.remove()
@@ -71,7 +71,7 @@ class Output:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            with self.explained():
+            with self.translated_errors():
                 self.end(whole=error is None)
         finally:
             self.place.remove()
@@ -107,7 +107,7 @@ class Output:
         return exists
 
     @contextmanager
-    def existing(self) -> Iterator[Path]:
+    def existing_path(self) -> Iterator[Path]:
         """Yield the path of the existing target: itself, or of a URL a copy that shows whose it is."""
         if self.remote is None:
             yield self.target
@@ -126,7 +126,7 @@ class Output:
             remove_staged(self.target)
 
     @contextmanager
-    def explained(self, name: str = "") -> Iterator[None]:
+    def translated_errors(self, name: str = "") -> Iterator[None]:
         """Turn an OSError within the block into an OutputError about the output, or the file ``name`` in it."""
         try:
             yield
@@ -190,7 +190,7 @@ class WholeFolder(Output):
 
     def _check_target(self) -> None:
         if self.exists_already():
-            with self.existing() as folder:
+            with self.existing_path() as folder:
                 self.require_own(folder)
 
 
@@ -220,7 +220,7 @@ class OutputFile(Output):
 
     def write_bytes(self, data: bytes) -> None:
         """Append the data."""
-        with self.explained():
+        with self.translated_errors():
             self._file.write(data)
 
     def end(self, *, whole: bool) -> None:
@@ -246,7 +246,7 @@ class OutputFile(Output):
     def _check_target(self) -> None:
         if not self.exists_already():
             return
-        with self.existing() as file:
+        with self.existing_path() as file:
             own = not file.is_symlink() and file.is_file() and self.is_own(file)
         if not own:
             raise OutputError(
@@ -359,7 +359,7 @@ class OutputTable(OutputFile):
 
     def write(self, table: pa.Table) -> None:
         """Write the table, in the format of the extension."""
-        table = table.cast(stamped(table.schema))
+        table = table.cast(stamped_schema(table.schema))
         if _is_parquet(self.target):
             # hashes do not repeat: a dictionary would only add cost
             pq.write_table(table, self._file, use_dictionary=["id"], compression="zstd")
@@ -391,7 +391,7 @@ def _schema(path: Path, file: pa.NativeFile) -> pa.Schema:
     return pq.read_schema(file) if _is_parquet(path) else pa.ipc.open_file(file).schema
 
 
-def stamped(schema: Any) -> Any:
+def stamped_schema(schema: Any) -> Any:
     """Return the schema with the version of this program in its metadata."""
     return schema.with_metadata({**(schema.metadata or {}), WRITTEN_BY: own_version().encode()})
 

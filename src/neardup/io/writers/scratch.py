@@ -259,7 +259,7 @@ class NumberFile:
                     raise OSError(errno.EIO, "a working file is shorter than it was")
                 at += got
 
-    def mapped(self) -> npt.NDArray[Any]:
+    def mapped_array(self) -> npt.NDArray[Any]:
         """All numbers as an array that the system reads when it is used, and may drop from memory again."""
         if not self._length:
             return np.empty(0, self.kind)
@@ -273,7 +273,7 @@ class NumberFile:
             _take_room(file._file, length * self.kind.itemsize)
         file._length = length
         self._scratch.took(length * self.kind.itemsize)
-        return file.mapped()
+        return file.mapped_array()
 
     def close(self) -> None:
         """Give the space back."""
@@ -316,7 +316,7 @@ class RunJournal:
         self._unflushed = 0
 
     @classmethod
-    def stored(cls, folder: Path) -> tuple[RunJournal, dict[str, Any]]:
+    def reopen(cls, folder: Path) -> tuple[RunJournal, dict[str, Any]]:
         """Open a journal that exists, and return its run. Raises InputError if there is none."""
         try:
             about = msgspec.json.decode((folder / _ABOUT).read_bytes(), type=_About)

@@ -20,13 +20,13 @@ from neardup.io.decisions import Action, Change, Fate, FateOf, Judgement, PairNo
 from neardup.review import source
 from neardup.review.desk import views
 from neardup.review.desk.facets import Facets
-from neardup.review.desk.filters import GroupFields, document_filter_error, filtered, kinds_named
+from neardup.review.desk.filters import GroupFields, document_filter_error, find_groups, kinds_named
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.lines import KindSweep, Lines
 from neardup.review.desk.metadata import Metadata
 from neardup.review.desk.subjects import COLLECTION, QUOTING, CollectionSubject, ResultSubject, Subject
 from neardup.review.desk.texts import LAST_WAIT, TextReader, Whereabouts, WordIndex
-from neardup.review.desk.thresholds import Thresholds, spread
+from neardup.review.desk.thresholds import Thresholds, evenly_spaced
 from neardup.review.desk.verdicts import VerdictIndex
 from neardup.tables import Bools, Int64s
 
@@ -63,7 +63,7 @@ def judgements(lines: Lines, decision: source.Decide, listed: Bools | None = Non
     if decision.group is None:
         raise InputError("The decision names no group", "The key of a group")
     group = lines.index.at(decision.group)
-    name = lines.index.documents.named(int(lines.index.heads[group]))
+    name = lines.index.documents.printable_id(int(lines.index.heads[group]))
     inside = lines.index.slice(group)
     places = inside.start + np.flatnonzero(lines.made.near[inside])
     where = f"in the group of {name}"
@@ -125,7 +125,7 @@ def _of_pair(lines: Lines, decision: source.Decide) -> Judgements:
     group = int(lines.index.group_of[a])
     if group >= 0 and lines.made.heads[group] == a:
         a, b = b, a
-    named = lines.index.documents.named
+    named = lines.index.documents.printable_id
     return Judgements(((a, b),), f"{verdict_sentence(decision)}: {named(a)} and {named(b)}")
 
 
@@ -252,7 +252,7 @@ class Desk:
             self._refresh()
             group = self._index.at(key)
             question_of = question or source.Question()
-            listed = self._listed(question_of.filter, question_of)
+            listed = self._list_groups(question_of.filter, question_of)
             around = views.neighbours(listed.keys, listed.groups, group)
             before, after = (None if other is None else self._index.key(other) for other in around)
             return views.group_view(self._lines, group, before, after)
@@ -278,7 +278,7 @@ class Desk:
         with self._lock:
             self._refresh()
             lines, document = self._lines, self._index.documents.at(key)
-            others = views.related(lines, document)[:QUOTING]
+            others = views.related_members(lines, document)[:QUOTING]
         looked = (lines.reader.look(other) for other in others)
         return views.quotes_view(
             lines, document, *self._subject.passages(lines.reader.look(document), looked, length)
@@ -288,12 +288,12 @@ class Desk:
         """Return the panes beside a group or a pair; ``question`` is the list the reader came from."""
         with self._lock:
             self._refresh()
-            listed = self._listed(question.filter, question)
+            listed = self._list_groups(question.filter, question)
             keys = self._ordered.keys("stake", self._made) if question.order == "undecided" else listed.keys
             budget = self._reader.budget()
             return views.panes_view(self._lines, keys, listed.groups, self._index.at(key), budget)
 
-    def undecided(
+    def next_undecided(
         self, pair: tuple[source.Key, source.Key], question: source.Question, queue: source.Queue | None
     ) -> tuple[source.Key, source.Key] | None:
         """Return the next pair without a verdict after a pair, in the list or queue the reader came from."""
@@ -301,17 +301,17 @@ class Desk:
             self._refresh()
             if queue is not None:
                 return self._next_in_queue(queue, pair)
-            listed = self._listed(question.filter, question) if question.filter.strip() else None
+            listed = self._list_groups(question.filter, question) if question.filter.strip() else None
             own = [self._index.documents.at(key) for key in pair]
             group = int(self._index.group_of[own[0]])
             place = int(self._ordered.keys("stake", self._made)[group]) if group >= 0 else -1
             if group < 0:
                 return self._next(pair[0], place, listed)
             leads = int(self._made.heads[group]) == own[0]
-            waiting = set(self._waiting(group)) - set(own)
+            waiting = set(self._undecided_members(group)) - set(own)
             return self._next(pair[int(leads)], place, listed, skipped=-1 if waiting else group)
 
-    def _waiting(self, group: int) -> Iterator[int]:
+    def _undecided_members(self, group: int) -> Iterator[int]:
         """Yield the members of a group without a verdict, in its order."""
         verdict, place = self._made.verdict, self._index.member_of
         return (member for member in views.near_of(self._lines, group) if verdict[place[member]] < 0)
@@ -345,7 +345,7 @@ class Desk:
         with self._lock:
             listed = self._listed_in_time(filter, source.Question(), kinds=True)
             places = places_of_kind(self._lines, kind, listed.groups)
-            drawn, budget = spread(places, SAMPLED), self._reader.budget()
+            drawn, budget = evenly_spaced(places, SAMPLED), self._reader.budget()
             lines = self._lines.pairs([(a, b, "") for a, b in pairs_at(self._lines, drawn)], budget)
             return source.KindSample(kinds_said(kind), len(places), lines, listed.notes, listed.partial)
 
@@ -353,7 +353,7 @@ class Desk:
         """Store a decision."""
         with self._lock:
             self._refresh()
-            listed = self._listed(decision.filter, source.Question()) if decision.filter.strip() else None
+            listed = self._list_groups(decision.filter, source.Question()) if decision.filter.strip() else None
             if decision.asked == "kind":
                 listed = self._listed_in_time(decision.filter, source.Question(), kinds=True)
                 listed.require_whole()
@@ -367,7 +367,7 @@ class Desk:
             if decision.queue is not None:
                 return source.Acted(action, self._next_in_queue(decision.queue, judged))
             if decision.filter.strip():
-                listed = self._listed(decision.filter, source.Question())
+                listed = self._list_groups(decision.filter, source.Question())
             return source.Acted(action, self._next(judged[0], place, listed))
 
     def represent(self, group: source.Key, document: source.Key, by: str, seen: int) -> source.Acted:
@@ -379,20 +379,20 @@ class Desk:
             head = int(self._index.heads[number])
             id = self._index.documents.id
             change = Represents(id(head), None if chosen == head else id(chosen))
-            named = self._index.documents.named
+            named = self._index.documents.printable_id
             what = f"{named(chosen)} represents the group of {named(head)}"
             return source.Acted(self._act([change], by, what, seen))
 
     def keep(self, document: source.Key, fate: Fate | None, by: str, seen: int) -> source.Acted:
         """Store the fate of one document."""
         number = self._index.documents.at(document)
-        what = f"{fate or 'fate withdrawn'}: {self._index.documents.named(number)}"
+        what = f"{fate or 'fate withdrawn'}: {self._index.documents.printable_id(number)}"
         return source.Acted(self._act([FateOf(self._index.documents.id(number), fate)], by, what, seen))
 
     def tag(self, document: source.Key, tag: str, on: bool, by: str, seen: int) -> source.Acted:
         """Add a tag to a document, or take it away."""
         number = self._index.documents.at(document)
-        what = f"tag {tag.strip()} {'on' if on else 'taken from'} {self._index.documents.named(number)}"
+        what = f"tag {tag.strip()} {'on' if on else 'taken from'} {self._index.documents.printable_id(number)}"
         return source.Acted(self._act([Tag(self._index.documents.id(number), tag, on)], by, what, seen))
 
     def tag_group(self, group: source.Key, tag: str, on: bool, by: str, seen: int) -> source.Acted:
@@ -408,7 +408,7 @@ class Desk:
             if not changes:
                 given = f"All members have the tag {tag}" if on else f"No member has the tag {tag}"
                 raise InputError(given, "A tag that changes something")
-            head = self._index.documents.named(int(self._index.heads[number]))
+            head = self._index.documents.printable_id(int(self._index.heads[number]))
             what = f"tag {tag} {'on' if on else 'taken from'} the group of {head}"
             return source.Acted(self._act(changes, by, what, seen))
 
@@ -471,23 +471,23 @@ class Desk:
         """
         budget = self._reader.budget()
         self._refresh()
-        listed = self._listed(filter, question, kinds=kinds)
+        listed = self._list_groups(filter, question, kinds=kinds)
         if listed.partial:
             self._lock.release()
             try:
                 for reading in listed.read:
-                    reading.wait(budget.left())
+                    reading.wait(budget.seconds_left())
             finally:
                 self._lock.acquire()
             self._refresh()
-            listed = self._listed(filter, question, kinds=kinds)
+            listed = self._list_groups(filter, question, kinds=kinds)
         return listed
 
-    def _listed(self, filter: str, question: source.Question, *, kinds: bool = False) -> _Listed:
+    def _list_groups(self, filter: str, question: source.Question, *, kinds: bool = False) -> _Listed:
         self._read, self._partial = [], False
         if kinds:
             self._bring_kinds()
-        groups, meaning = filtered(filter, len(self._index), self._fields, self._having, self._alike)
+        groups, meaning = find_groups(filter, len(self._index), self._fields, self._groups_with_words, self._alike)
         return _Listed(
             groups,
             self._ordered.keys(question.order, self._made),
@@ -500,10 +500,10 @@ class Desk:
         self._kinds.read_ahead()
         self._note_reading(self._kinds)
 
-    def _having(self, clause: WordsClause, query: str) -> Bools:
+    def _groups_with_words(self, clause: WordsClause, query: str) -> Bools:
         if (rows := self._subject.query(clause, query)) is not None:
             return self._of_rows(rows)
-        having = self._words.having(clause, query)
+        having = self._words.documents_with(clause, query)
         self._note_reading(self._words)
         return self._index.of_documents(having)
 
@@ -555,6 +555,6 @@ class Desk:
             return None
         group = int(np.argmin(np.where(waits, behind, len(index) + 2)))
         order = {int(rows[member]): place for place, member in enumerate(views.near_of(self._lines, group))}
-        waiting = list(self._waiting(group))
+        waiting = list(self._undecided_members(group))
         after = (member for member in waiting if order[int(rows[member])] > order.get(judged, -1))
         return int(rows[next(after, waiting[0])]), int(rows[verdicts.heads[group]])

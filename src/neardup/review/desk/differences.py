@@ -54,12 +54,12 @@ _STORED = {
 _HELD = 500
 
 
-def named(kind: int) -> str:
+def kind_in_words(kind: int) -> str:
     """Return a few words for the number of a kind; "" if it is unknown."""
     return _STORED[KINDS[kind]] if kind >= 0 else ""
 
 
-def described(kind: Kind) -> str:
+def difference_in_words(kind: Kind) -> str:
     """Return how text B differs from A, in a few words; "" if that cannot be determined.
 
     >>> from neardup.comparison.kinds.rules import kind_of
@@ -73,10 +73,10 @@ def described(kind: Kind) -> str:
     """
     signs = kind.characters[SIGN]
     beside = f"; {counted(signs, 'sign or operator differs', 'signs or operators differ')} in equal text"
-    return _described(kind) + beside * (bool(signs) and kind.name not in (None, SIGNS))
+    return _description(kind) + beside * (bool(signs) and kind.name not in (None, SIGNS))
 
 
-def _described(kind: Kind) -> str:
+def _description(kind: Kind) -> str:
     if kind.name is None:
         return ""
     if kind.name == NUMBERS:
@@ -118,7 +118,7 @@ class Differences:
         if difference is None:
             if budget is not None and not budget.allows():
                 return -1, ""
-            difference = self.computed(member, head)
+            difference = self.compute(member, head)
             with self._lock:
                 if len(self._held) >= HELD:
                     self._held.clear()
@@ -130,7 +130,7 @@ class Differences:
         with self._lock:
             self._held.clear()
 
-    def computed(self, member: int, head: int) -> tuple[int, str]:
+    def compute(self, member: int, head: int) -> tuple[int, str]:
         """Return the same as ``of``, computed now and not kept."""
         sizes = self._documents.bytes
         if not self._reader.known or int(sizes[member] + sizes[head]) > MOST_BYTES:
@@ -142,7 +142,7 @@ class Differences:
         except (NeardupError, OSError):
             return -1, ""
         beside = ", ".join(differing_in(self._documents.table, member, head))
-        words = "; not compared: ".join(filter(None, (described(kind), beside)))
+        words = "; not compared: ".join(filter(None, (difference_in_words(kind), beside)))
         return (-1 if kind.name is None else KINDS.index(kind.name)), words
 
 
@@ -174,7 +174,7 @@ class ComputedPairs:
         key = min(a, b), max(a, b)
         known = self._counts.get(key)
         if known is None and self.usable and (budget is None or budget.allows()):
-            known = self._counted(*key)
+            known = self._shingle_counts(*key)
             if known is not None:
                 with self._lock:
                     self._counts[key] = known
@@ -191,16 +191,16 @@ class ComputedPairs:
         both = (similarity_of(shared, *sizes, self._measure.formula) for sizes in ((one, other), (other, one)))
         return float(max(value[0] for value in both))
 
-    def _counted(self, a: int, b: int) -> Counts | None:
+    def _shingle_counts(self, a: int, b: int) -> Counts | None:
         try:
-            of_a, of_b = self._set(a), self._set(b)
+            of_a, of_b = self._shingle_set(a), self._shingle_set(b)
         except (NeardupError, OSError):
             return None
         if of_a is None or of_b is None:
             return None
         return len(np.intersect1d(of_a, of_b, assume_unique=True)), len(of_a), len(of_b)
 
-    def _set(self, document: int) -> UInt64s | None:
+    def _shingle_set(self, document: int) -> UInt64s | None:
         """Return the different shingles of a document; None for a long one."""
         if self._index.documents.bytes[document] > MOST_BYTES or not self._reader.known:
             return None

@@ -6,7 +6,7 @@ from posixpath import commonpath
 
 import numpy as np
 
-from neardup.collection.queries import is_bare_word, quoted
+from neardup.collection.queries import is_bare_word, quoted_text
 from neardup.comparison.kinds import KINDS
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import MOST_DISTINCT, Metadata
@@ -48,7 +48,7 @@ class Facets:
     def of(self, listed: Bools) -> tuple[Facet, ...]:
         """Return the facets of the listed groups that divide them; those of kinds only where all are known."""
         facets = [
-            Facet("Decided", tuple(self._decided(listed))),
+            Facet("Decided", tuple(self._decided_values(listed))),
             Facet("Size", tuple(self._sizes(listed))),
             Facet("Kind", tuple(self._kinds(listed))),
             Facet("Folder", tuple(self._folders(listed))),
@@ -60,7 +60,7 @@ class Facets:
         facets += (Facet(name.capitalize(), tuple(self._column(name, listed))) for name in columns)
         return tuple(facet for facet in facets if len(facet.values) > 1)
 
-    def _decided(self, listed: Bools) -> Iterator[FacetValue]:
+    def _decided_values(self, listed: Bools) -> Iterator[FacetValue]:
         count, pairs = self._made.count[listed], self._made.pairs[listed]
         counts = {
             "no": int(((count == 0) & (pairs > 0)).sum()),
@@ -85,7 +85,7 @@ class Facets:
         places = self._made.near & listed[index.group]
         if not len(kinds) or (kinds[places] < 0).any():
             return
-        counts = self._counted(index.group[places], kinds[places].astype(np.int64), len(KINDS))
+        counts = self._group_counts(index.group[places], kinds[places].astype(np.int64), len(KINDS))
         for kind in np.argsort(-counts, kind="stable").tolist():
             if counts[kind]:
                 yield FacetValue(KINDS[kind], _clause("kind", KINDS[kind]), int(counts[kind]))
@@ -106,7 +106,7 @@ class Facets:
         number_of = np.array([distinct[name] for name in names], np.int64)
         if len(distinct) > 16 * MOST_DISTINCT:
             return
-        counts = self._counted(groups, number_of[codes], len(distinct))
+        counts = self._group_counts(groups, number_of[codes], len(distinct))
         named = list(distinct)
         for number in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist():
             folder = named[number].rstrip("/")
@@ -119,7 +119,7 @@ class Facets:
         known = codes[documents] >= 0
         if np.bincount(codes[np.unique(documents[known])]).max(initial=0) < 2:
             return  # each value is that of one document, as a name is
-        counts = self._counted(groups[known], codes[documents][known].astype(np.int64), len(values))
+        counts = self._group_counts(groups[known], codes[documents][known].astype(np.int64), len(values))
         for number in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist():
             if counts[number]:
                 yield FacetValue(values[number], _clause(name, values[number], "="), int(counts[number]))
@@ -129,7 +129,7 @@ class Facets:
         inside = listed[self._index.group]
         return self._index.group[inside], self._index.members[inside]
 
-    def _counted(self, groups: Int64s, codes: Int64s, size: int) -> Int64s:
+    def _group_counts(self, groups: Int64s, codes: Int64s, size: int) -> Int64s:
         """Return the number of different groups of each code."""
         _, first = np.unique(groups * size + codes, return_index=True)
         return np.bincount(codes[first], minlength=size)
@@ -145,5 +145,5 @@ class Facets:
 
 def _clause(field: str, value: str, operator: str = ":") -> str:
     """Return a comparison as it is typed."""
-    name = field if is_bare_word(field) else quoted(field)
-    return f"{name}{operator}{value if is_bare_word(value) else quoted(value)}"
+    name = field if is_bare_word(field) else quoted_text(field)
+    return f"{name}{operator}{value if is_bare_word(value) else quoted_text(value)}"

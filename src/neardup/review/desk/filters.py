@@ -18,7 +18,7 @@ from neardup.collection.queries import (
     WordsClause,
     canonical,
     parse,
-    quoted,
+    quoted_text,
 )
 from neardup.comparison.kinds import KINDS
 from neardup.display import printable
@@ -82,7 +82,7 @@ class GroupFields:
         self._other, self._metadata = other, metadata
         self._numbers = [name for name in NUMBERS if other is None or name not in ("stake", "lost")]
         lookups: dict[str, Callable[[FieldClause, str], Bools]] = {
-            "decided": self._decided,
+            "decided": self._decided_groups,
             "verdict": self._verdict,
             "kind": self._kind,
             "tag": self._tag,
@@ -112,7 +112,7 @@ class GroupFields:
     def holds(self, clause: FieldClause, query: str) -> Bools:
         """Return the groups for which a comparison holds. Raises QueryError for an unknown field or value."""
         if clause.field in self._numbers:
-            return self._compared(clause, query)
+            return self._comparison(clause, query)
         if clause.field not in self._lookups and self._other is not None:
             return self._other(clause, query)
         if clause.field not in self._lookups and clause.field in self._metadata.names:
@@ -128,13 +128,13 @@ class GroupFields:
         matching = self._lookups[clause.field](clause, query)
         return ~matching if clause.operator == "!=" else matching
 
-    def _compared(self, clause: FieldClause, query: str) -> Bools:
+    def _comparison(self, clause: FieldClause, query: str) -> Bools:
         index = self._index
         columns = {"size": index.size, "copies": index.copies, "stake": index.stake, "lost": index.lost}
         values = columns[clause.field].astype(float) if clause.field in columns else index.lowest
-        return compared(clause, query, values, NUMBERS[clause.field])
+        return compare_values(clause, query, values, NUMBERS[clause.field])
 
-    def _decided(self, clause: FieldClause, query: str) -> Bools:
+    def _decided_groups(self, clause: FieldClause, query: str) -> Bools:
         count, pairs = self._made.count, self._made.pairs
         decided = {
             "yes": (count == pairs) & (pairs > 0),
@@ -161,18 +161,18 @@ class GroupFields:
 
     def _tag(self, clause: FieldClause, query: str) -> Bools:
         tags = self._made.state.tags.items()
-        return self._having([id for id, those in tags if clause.value in those])
+        return self._groups_of_ids([id for id, those in tags if clause.value in those])
 
     def _fate(self, clause: FieldClause, query: str) -> Bools:
         wanted = among(clause, query, ("keep", "remove"))
         fates = self._made.state.fates.items()
-        return self._having([id for id, decided in fates if decided.fate == wanted])
+        return self._groups_of_ids([id for id, decided in fates if decided.fate == wanted])
 
     def _source(self, clause: FieldClause, query: str) -> Bools:
         same = pc.fill_null(pc.equal(self._index.documents.table[SOURCE], clause.value), False)
         return self._index.of_documents(np.flatnonzero(same.to_numpy()))
 
-    def _having(self, ids: list[Id]) -> Bools:
+    def _groups_of_ids(self, ids: list[Id]) -> Bools:
         """Return the groups of some documents, by id."""
         numbers = [number for id in ids if (number := self._index.documents.number(id)) is not None]
         return self._index.of_documents(np.array(numbers, np.int64))
@@ -195,7 +195,7 @@ def refused_error(
     return QueryError(given, allowed, query=query, position=clause.span[0])
 
 
-def compared(clause: FieldClause, query: str, values: Floats, meaning: str) -> Bools:
+def compare_values(clause: FieldClause, query: str, values: Floats, meaning: str) -> Bools:
     """Return for which values (NaN: for none) a comparison holds. Raises QueryError unless with a number."""
     if not _NUMBER.fullmatch(clause.value):
         given = f"{printable(clause.value)} is not a number"
@@ -214,7 +214,7 @@ def among(clause: FieldClause, query: str, values: tuple[V, ...]) -> V:
 
 
 def _unknown_error(clause: FieldClause, query: str, values: tuple[str, ...]) -> QueryError:
-    names = ", ".join(quoted(value) if " " in value else value for value in values)
+    names = ", ".join(quoted_text(value) if " " in value else value for value in values)
     return refused_error(clause, query, f"{clause.field} is never {printable(clause.value)}", names)
 
 
@@ -228,7 +228,7 @@ Alike = Callable[[Fingerprint, str], Bools]
 """Returns the groups with a member that a fingerprint clause finds."""
 
 
-def filtered(text: str, groups: int, fields: GroupFields, words: Words, alike: Alike) -> tuple[Bools, str]:
+def find_groups(text: str, groups: int, fields: GroupFields, words: Words, alike: Alike) -> tuple[Bools, str]:
     """Return which groups a filter finds, and its canonical form; all for a blank one.
 
     Raises QueryError, with the position, for a filter that cannot be read or names something unknown.
@@ -239,20 +239,20 @@ def filtered(text: str, groups: int, fields: GroupFields, words: Words, alike: A
     if query.explain:
         raise QueryError("EXPLAIN shows no groups", "A filter", "Leave it out", query=text)
 
-    def found(node: Node) -> Bools:
+    def groups_of(node: Node) -> Bools:
         if isinstance(node, And):
-            every: Bools = np.logical_and.reduce([found(part) for part in node.parts])
+            every: Bools = np.logical_and.reduce([groups_of(part) for part in node.parts])
             return every
         if isinstance(node, Or):
-            some: Bools = np.logical_or.reduce([found(part) for part in node.parts])
+            some: Bools = np.logical_or.reduce([groups_of(part) for part in node.parts])
             return some
         if isinstance(node, Not):
-            return ~found(node.part)
+            return ~groups_of(node.part)
         if isinstance(node, Fingerprint):
             return alike(node, text)
         return fields.holds(node, text) if isinstance(node, FieldClause) else words(node, text)
 
-    return found(query.root), canonical(query)
+    return groups_of(query.root), canonical(query)
 
 
 def document_filter_error(clause: Fingerprint, query: str) -> QueryError:

@@ -87,7 +87,7 @@ class ResultDocuments:
         same = pc.equal(pc.cast(self._ids, pa.large_string()), text) if len(self) else pa.array([], pa.bool_())
         return np.flatnonzero(same.to_numpy(zero_copy_only=False))
 
-    def named(self, document: int) -> str:
+    def printable_id(self, document: int) -> str:
         """Return the id on one line, with escapes for control characters."""
         return printable(self.id(document))
 
@@ -243,7 +243,7 @@ class ResultIndex:
         self.table = groups
         self.near = self._near_copies()
         self.size: Int64s = np.diff(self.offsets)
-        self.lost, self.stake = self._lost(groups)
+        self.lost, self.stake = self._lost_sizes(groups)
         self.copies = self.size - 1 - self._sum(self.near)
         self.lowest, self.highest = (self._extreme(how) for how in (np.fmin, np.fmax))
         self.kinds = self.pairs.kinds_of(self.members, self.heads[self.group])
@@ -257,7 +257,7 @@ class ResultIndex:
         near[first] = True
         return near & ~self.leads
 
-    def _lost(self, groups: pa.Table) -> tuple[Int64s, Int64s]:
+    def _lost_sizes(self, groups: pa.Table) -> tuple[Int64s, Int64s]:
         """Return the shingles and the bytes of text that no document of each group holds that stays."""
         if "lost_shingles" not in groups.column_names:
             return (np.zeros(len(self), np.int64),) * 2

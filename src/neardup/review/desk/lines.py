@@ -10,11 +10,11 @@ import numpy as np
 
 from neardup.comparison.kinds import KINDS
 from neardup.deduplication.results import OLD, of_member
-from neardup.display import beginning, counted, middle_cut, number, shortened, without_common
+from neardup.display import beginning, counted, middle_cut, number, shorten, without_common
 from neardup.errors import InputError
 from neardup.io.decisions import JudgedPair
 from neardup.io.inputs import PLACE
-from neardup.review.desk.differences import ComputedPairs, Differences, named
+from neardup.review.desk.differences import ComputedPairs, Differences, kind_in_words
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier, version_of
 from neardup.review.desk.subjects import COLLECTION
@@ -65,7 +65,7 @@ class Lines:
 
     def read_ahead(self, documents: Iterable[int], budget: Budget) -> None:
         """Read at once the documents that a page shows, if there is time."""
-        if budget.left():
+        if budget.seconds_left():
             self.reader.read_ahead(documents)
 
     def _read_for(self, group: int) -> list[int]:
@@ -101,7 +101,7 @@ class Lines:
 
     def item(self, document: int, name: str, head: int, step: float | None) -> MemberItem:
         """Return a member for the pane beside a pair."""
-        judged = self.judged(document, head)
+        judged = self.judged_pair(document, head)
         verdict = None if judged is None else judged.verdict
         key = int(self.index.documents.rows[document])
         return MemberItem(key, name, self.date(document)[:10], step, document == head, verdict)
@@ -120,15 +120,15 @@ class Lines:
             words,
             int(index.size[group]),
             int(index.size[group] - 1 - self.made.pairs[group]),
-            _known(index.lowest[group]),
-            _known(index.highest[group]),
+            _float_or_none(index.lowest[group]),
+            _float_or_none(index.highest[group]),
             differs,
             int(index.stake[group]),
             int(self.made.count[group]),
             int(self.made.pairs[group]),
             title,
             folder,
-            self._removed(group),
+            self._removed_count(group),
             self._kinds(group),
         )
 
@@ -154,7 +154,7 @@ class Lines:
             return ""
         return " ".join(str(self.reader.fields(int(self.made.heads[group])).get(SUBJECT, "")).split())
 
-    def _removed(self, group: int) -> int:
+    def _removed_count(self, group: int) -> int:
         """Return the number of members that go."""
         index, inside = self.index, self.index.slice(group)
         members = index.members[inside]
@@ -177,7 +177,7 @@ class Lines:
 
     def difference(self, member: int, head: int, kind: int, budget: Budget | None = None) -> str:
         """Return how a member differs from its representative, in words; from the stored ``kind`` if need be."""
-        return self.differences.of(member, head, budget)[1] or named(kind)
+        return self.differences.of(member, head, budget)[1] or kind_in_words(kind)
 
     def words(self, document: int, budget: Budget | None = None) -> str:
         """Return the first words of a document; "" if time is up."""
@@ -195,7 +195,7 @@ class Lines:
         copy = document != head and not (inside and verdicts.near[place]) and self._is_copy(document, head)
         near = document != head and not copy
         kind = int(index.pairs.kinds_of(np.array([document]), np.array([head]))[0]) if near else -1
-        judged = None if document == head else self.judged(document, head)
+        judged = None if document == head else self.judged_pair(document, head)
         row, why = self._fates.of(document)
         gone = None if row is None else of_member(row, self._settings)
         return MemberLine(
@@ -219,7 +219,7 @@ class Lines:
             tags=verdicts.state.tags.get(id, ()),
             note="" if document == head else verdicts.state.note(id, index.documents.id(head)),
             date=self.date(document)[:10],
-            written=self._fates.written(document, row is None or bool(row["kept"])),
+            written=self._fates.is_written(document, row is None or bool(row["kept"])),
         )
 
     def similarity(self, document: int, head: int, budget: Budget | None = None) -> float | None:
@@ -227,7 +227,7 @@ class Lines:
         index, place = self.index, int(self.index.member_of[document])
         value: float | None = None
         if place >= 0 and index.heads[index.group[place]] == head:
-            value = _known(index.similarity[place])
+            value = _float_or_none(index.similarity[place])
         return self.between(document, head, budget) if value is None else value
 
     def between(self, a: int, b: int, budget: Budget | None = None) -> float | None:
@@ -245,7 +245,7 @@ class Lines:
             shares = None if counts is None else (counts[0] / max(counts[1], 1), counts[0] / max(counts[2], 1))
         return shares
 
-    def judged(self, a: int, b: int) -> JudgedPair | None:
+    def judged_pair(self, a: int, b: int) -> JudgedPair | None:
         """Return the verdict on two documents."""
         return self.made.state.verdict(self.index.documents.id(a), self.index.documents.id(b))
 
@@ -265,7 +265,7 @@ class Lines:
     def _pair(self, a: int, b: int, why: str, budget: Budget) -> PairLine:
         index, documents = self.index, self.index.documents
         kind = int(index.pairs.kinds_of(np.array([a]), np.array([b]))[0])
-        judged = self.judged(a, b)
+        judged = self.judged_pair(a, b)
         return PairLine(
             int(documents.rows[a]),
             int(documents.rows[b]),
@@ -341,7 +341,7 @@ class Lines:
         }
         if "source" in table.column_names and (source := table["source"][document].as_py()) is not None:
             values.setdefault("source", source)
-        return tuple((name, shortened(str(value), _SHOWN)) for name, value in values.items())
+        return tuple((name, shorten(str(value), _SHOWN)) for name, value in values.items())
 
 
 class KindSweep:
@@ -368,7 +368,7 @@ class KindSweep:
         Raises InputError if no kind is known and no text can be read.
         """
         self.pending = False
-        if not len(self._waiting()):
+        if not len(self._uncompared_members()):
             self._apply()
             return
         reader, verdicts = self._lines.reader, self._lines.made
@@ -382,17 +382,17 @@ class KindSweep:
                 self._done.clear()
                 self._thread = threading.Thread(target=self._run, name="kinds of difference", daemon=True)
                 self._thread.start()
-        self.pending = len(self._waiting()) > 0  # before the kinds are filled in, which then are all
+        self.pending = len(self._uncompared_members()) > 0  # before the kinds are filled in, which then are all
         self._apply()
 
     def wait(self, seconds: float) -> None:
         """Wait until the kinds are computed, unless they are too many for a page to wait for."""
-        if len(self._waiting()) <= self.most_awaited:
+        if len(self._uncompared_members()) <= self.most_awaited:
             self._done.wait(seconds)
 
     def note(self) -> str:
         """Return a sentence on the kinds that are still to compute; "" if there are none."""
-        waiting, every = len(self._waiting()), int(self._lines.made.near.sum())
+        waiting, every = len(self._uncompared_members()), int(self._lines.made.near.sum())
         if not waiting:
             return ""
         return f"kinds are known for {number(every - waiting)} of {counted(every, 'pair')} so far"
@@ -403,7 +403,7 @@ class KindSweep:
         if self._thread is not None:
             self._thread.join(LAST_WAIT)
 
-    def _waiting(self) -> Int64s:
+    def _uncompared_members(self) -> Int64s:
         """Return the members to compare."""
         index, verdicts = self._lines.index, self._lines.made
         heads = verdicts.heads[index.group]
@@ -417,15 +417,15 @@ class KindSweep:
     def _run(self) -> None:
         index, verdicts = self._lines.index, self._lines.made
         try:
-            for place in self._waiting().tolist():
+            for place in self._uncompared_members().tolist():
                 if self._closed:
                     return
                 head = int(verdicts.heads[index.group[place]])
-                self._found[place] = self._lines.differences.computed(int(index.members[place]), head)[0]
+                self._found[place] = self._lines.differences.compute(int(index.members[place]), head)[0]
                 self._tried[place] = head
         finally:
             self._done.set()
 
 
-def _known(value: float) -> float | None:
+def _float_or_none(value: float) -> float | None:
     return None if isnan(value) else float(value)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from neardup.collection import Collection
 from neardup.collection.answers import Evaluation, Sets, SharedPassages, passages_with, reaches
-from neardup.collection.changes import GroupRow, MemberRow, collection_table, loaded, parts_in
+from neardup.collection.changes import GroupRow, MemberRow, collection_table, loaded_texts, parts_in
 from neardup.collection.queries import Clause, Query, plan
 from neardup.comparison.compare import Comparison
 from neardup.deduplication.results import Found, Looked, ResultRecord, RunAccount, summary
@@ -207,7 +207,7 @@ class CollectionTexts:
     def _read(self, numbers: Int64s) -> Iterator[tuple[int, bytes]]:
         with self._store.reading():
             there = np.array([row.number for row in self._store.rows(numbers)], np.int64)
-            yield from ((row.number, text) for row, text in loaded(self._store, there))
+            yield from ((row.number, text) for row, text in loaded_texts(self._store, there))
 
 
 class CollectionSubject:
@@ -257,10 +257,10 @@ class CollectionSubject:
             texts=not fault,
             marks=False,
             exports=("groups", "decisions", "tags"),
-            ungrouped=self._ungrouped(info["documents"]),
+            ungrouped=self._no_groups_line(info["documents"]),
         )
 
-    def _ungrouped(self, documents: int) -> str:
+    def _no_groups_line(self, documents: int) -> str:
         if not documents:
             return f"No document yet. To add those of a folder: neardup collection add {self._title} FOLDER"
         command = f"neardup collection groups {self._title} --complete --threshold 0.8"
@@ -442,7 +442,7 @@ class CollectionSubject:
                 continue
             texts: dict[str, int] = {}
             for (row, text), number in zip(
-                loaded(self._store, np.array(documents, np.int64)), documents, strict=True
+                loaded_texts(self._store, np.array(documents, np.int64)), documents, strict=True
             ):
                 characters = canonical(text.decode("utf-8", "replace"))
                 first[number] = texts.setdefault(characters, row.number)

@@ -59,7 +59,7 @@ class Budget:
         self._end = monotonic() + seconds
         self.short = False
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds that are left, 0 if none are."""
         return max(0.0, self._end - monotonic())
 
@@ -276,7 +276,7 @@ class WordIndex:
         self.pending = False
         """Whether texts were still being read when the last query was answered."""
 
-    def having(self, clause: WordsClause, query: str) -> Int64s:
+    def documents_with(self, clause: WordsClause, query: str) -> Int64s:
         """Return the documents with the words beside each other. Raises QueryError if texts cannot be read."""
         fault = self._reader.fault()
         if fault:

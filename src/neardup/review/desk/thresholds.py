@@ -60,14 +60,14 @@ class Thresholds:
         counts, edges = np.histogram(self._lines.index.pairs.similarity, BINS, (min(self.least, 0.99), 1.0))
         near = self._nearest_pairs(value)
         values = self._lines.index.pairs.similarity[near]
-        drawn, verdicts = self._drawn(near)
+        drawn, verdicts = self._drawn_pairs(near)
         known = [verdict for verdict in verdicts if verdict != "unsure"]
         alike = sum(verdict in ALIKE for verdict in known)
         precision = wilson(alike / len(known), len(known)) if known else None
         self._start()
         budget = self._lines.reader.budget()
         around = self._lines.pairs([(a, b, self._side(a, b, value)) for a, b in drawn], budget)
-        self._done.wait(MANY_WAIT if len(self._lines.index.pairs) > _MANY else budget.left())
+        self._done.wait(MANY_WAIT if len(self._lines.index.pairs) > _MANY else budget.seconds_left())
         done = self._done.is_set()
         return ThresholdView(
             tuple(edges.tolist()),
@@ -100,7 +100,7 @@ class Thresholds:
                 break
         return near
 
-    def _drawn(self, near: Int64s) -> tuple[list[tuple[int, int]], list[str]]:
+    def _drawn_pairs(self, near: Int64s) -> tuple[list[tuple[int, int]], list[str]]:
         """Return some of these pairs to label, and the verdicts on all that were drawn so far.
 
         They are spread evenly, always the same ones. When all have a verdict, about as many again are drawn
@@ -109,14 +109,14 @@ class Thresholds:
         ends = self._lines.index.pairs.ends
         few, earlier = AROUND, near[:0]
         while True:
-            places = spread(near, few)
+            places = evenly_spaced(near, few)
             pairs = {place: (int(ends[0][place]), int(ends[1][place])) for place in places.tolist()}
-            judged = {place: self._lines.judged(*pair) for place, pair in pairs.items()}
+            judged = {place: self._lines.judged_pair(*pair) for place, pair in pairs.items()}
             waiting = places[np.array([judged[place] is None for place in places.tolist()], np.bool_)]
             if len(waiting) or len(places) == len(near):
                 break
             few, earlier = 2 * few - 1, places
-        shown = spread(waiting if len(earlier) and len(waiting) else places, AROUND)
+        shown = evenly_spaced(waiting if len(earlier) and len(waiting) else places, AROUND)
         verdicts: list[str] = [one.verdict for one in judged.values() if one is not None]
         return [pairs[place] for place in shown.tolist()], verdicts
 
@@ -137,7 +137,7 @@ class Thresholds:
             self._done.set()
             return
         try:
-            removing = _removing(self._found)
+            removing = _with_removals(self._found)
             for value in self._values():
                 if self._closed:
                     return
@@ -162,7 +162,7 @@ class Thresholds:
         return []
 
 
-def _removing(result: Found) -> Found:
+def _with_removals(result: Found) -> Found:
     """Return the result as ``neardup apply`` would leave it without decisions: ``group`` removes nothing."""
     if result.run.action != "group":
         return result
@@ -170,6 +170,6 @@ def _removing(result: Found) -> Found:
     return with_account(reviewed, decisions=None)
 
 
-def spread(values: Int64s, few: int) -> Int64s:
+def evenly_spaced(values: Int64s, few: int) -> Int64s:
     """Return ``few`` of the values, at even distances."""
     return values if len(values) <= few else values[np.linspace(0, len(values) - 1, few).round().astype(np.int64)]

@@ -46,8 +46,8 @@ class VerdictIndex:
         before, self.state = self.state, state
         if state.number == before.number:
             return False
-        changed = list(_changed(before.judgements, state.judgements))
-        for group in _changed(before.choices, state.choices):
+        changed = list(_changed_keys(before.judgements, state.judgements))
+        for group in _changed_keys(before.choices, state.choices):
             self._lead(group, state.choices.get(group))
         for a, b in changed:
             member = self._member(a, b)
@@ -57,7 +57,7 @@ class VerdictIndex:
 
     def changed_since(self, before: DecisionState) -> tuple[int, int] | None:
         """Return a pair of documents whose verdict is another than before: a member and its representative."""
-        for a, b in _changed(before.judgements, self.state.judgements):
+        for a, b in _changed_keys(before.judgements, self.state.judgements):
             member = self._member(a, b)
             if member is not None:
                 return int(self._index.members[member]), int(self.heads[self._index.group[member]])
@@ -116,7 +116,7 @@ class VerdictIndex:
             self._judge(member)
 
 
-def _changed(before: Mapping[K, Any], after: Mapping[K, Any]) -> Iterator[K]:
+def _changed_keys(before: Mapping[K, Any], after: Mapping[K, Any]) -> Iterator[K]:
     """Yield the keys with another value than before."""
     for key, value in after.items():
         if before.get(key) is not value:
@@ -150,9 +150,9 @@ class Fates:
             return row, str(row["reason"])
         return None, ALONE if self._index.member_of[document] < 0 else APART
 
-    def written(self, document: int, kept: bool) -> bool:
+    def is_written(self, document: int, kept: bool) -> bool:
         """Return whether the run wrote its rows by this fate: otherwise it only follows."""
-        run, stored = self._index.found.run, self._stored(document)
+        run, stored = self._index.found.run, self._stored_row(document)
         if run.action != "dedup" or run.regrouped_from is not None:
             return run.action == COLLECTION
         return (stored is None or bool(stored["kept"])) == kept
@@ -169,16 +169,16 @@ class Fates:
         if state is not self._state:
             self._begin(state)
         if action == COLLECTION or (not state.number and action != "group"):
-            return self._stored(document)
+            return self._stored_row(document)
         if document not in self._settled:
             together = self._together(document)
             if self._decided[together].any() or action == "group":
                 self._settle(together)
             else:
-                self._settled[document] = self._stored(document)
+                self._settled[document] = self._stored_row(document)
         return self._settled[document]
 
-    def _stored(self, document: int) -> Row:
+    def _stored_row(self, document: int) -> Row:
         place = int(self._index.member_of[document])
         return self._index.table.slice(place, 1).to_pylist()[0] if place >= 0 else None
 

@@ -213,7 +213,7 @@ class PairPlace:
 def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Comparison) -> source.PairView:
     """Return two documents side by side, without the next undecided pair."""
     index = lines.index
-    judged = lines.judged(a, b)
+    judged = lines.judged_pair(a, b)
     group = int(index.group_of[a])
     return source.PairView(
         lines.member(a, b),
@@ -229,7 +229,7 @@ def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Compa
     )
 
 
-def related(lines: Lines, document: int) -> list[int]:
+def related_members(lines: Lines, document: int) -> list[int]:
     """Return the other members of the group of a document, and those of its stored pairs, the nearest first."""
     index, group = lines.index, int(lines.index.group_of[document])
     partners, places = index.pairs.around(int(index.documents.first[document]))
@@ -245,7 +245,7 @@ def quotes_view(lines: Lines, document: int, shared: SharedPassages, which: str)
     for passage in shared.passages:
         places.setdefault((passage.begin, passage.end), []).append(passage)
 
-    def quoting(id: Id) -> source.Quoting:
+    def line_of(id: Id) -> source.Quoting:
         number = lines.index.documents.number(id)
         if number is None:
             return source.Quoting(None, id, "", "")
@@ -259,7 +259,7 @@ def quotes_view(lines: Lines, document: int, shared: SharedPassages, which: str)
         source.Quoted(
             same[0].tokens,
             same[0].text + "…" * (end - begin > len(same[0].text)),
-            tuple(quoting(passage.id) for passage in same),
+            tuple(line_of(passage.id) for passage in same),
         )
         for (begin, end), same in places.items()
     )
@@ -317,18 +317,18 @@ class Ordered:
 
     @cached_property
     def _by_stake(self) -> Int64s:
-        return ranked(-self._index.stake)
+        return ranks_of(-self._index.stake)
 
     @cached_property
     def _by_size(self) -> Int64s:
-        return ranked(-self._index.size)
+        return ranks_of(-self._index.size)
 
     @cached_property
     def _by_similarity(self) -> Int64s:
-        return ranked(self._index.lowest)  # unknown similarities come last
+        return ranks_of(self._index.lowest)  # unknown similarities come last
 
 
-def ranked(values: np.ndarray) -> Int64s:
+def ranks_of(values: np.ndarray) -> Int64s:
     """Return the rank of each value, ascending; equal ones in their order, NaN last.
 
     >>> ranked(np.array([3, 1, 3])).tolist()
@@ -436,7 +436,7 @@ class Queues:
         keys = pairs.keys[places]
         order = places[np.lexsort((keys, keys <= own))]
         for other in order[:_LOOKED_AHEAD].tolist():
-            if other != place and self._lines.judged(*self._ends(pairs, other)) is None:
+            if other != place and self._lines.judged_pair(*self._ends(pairs, other)) is None:
                 return self._ends(pairs, other)
         return None
 
@@ -444,22 +444,22 @@ class Queues:
         """Return the pairs of a queue. Raises InputError for an unknown one."""
         if queue not in source.QUEUES:
             raise InputError(f"There is no queue {queue!r}", ", ".join(source.QUEUES))
-        queued: QueuedPairs = getattr(self, f"_{queue}")()
+        queued: QueuedPairs = getattr(self, f"_{queue}_pairs")()
         return queued
 
     def _ends(self, pairs: QueuedPairs, place: int) -> tuple[int, int]:
         return int(pairs.a[place]), int(pairs.b[place])
 
-    def _undecided(self) -> QueuedPairs:
+    def _undecided_pairs(self) -> QueuedPairs:
         index, verdicts = self._lines.index, self._lines.made
         waits = verdicts.near & (verdicts.verdict < 0)
         return QueuedPairs(index.members, verdicts.heads[index.group], self._of_members, waits, lambda place: "")
 
-    def _tags(self) -> QueuedPairs:
+    def _tags_pairs(self) -> QueuedPairs:
         index, verdicts = self._lines.index, self._lines.made
         listed = np.zeros(len(index.members), np.bool_)
         heads = verdicts.heads[index.group]
-        for group in self._tagged().tolist():
+        for group in self._tagged_groups().tolist():
             inside = index.slice(group)
             of_head = self._tags_of(int(verdicts.heads[group]))
             listed[inside] = [self._tags_of(number) != of_head for number in index.members[inside].tolist()]
@@ -470,7 +470,7 @@ class Queues:
 
         return QueuedPairs(index.members, heads, self._of_members, listed, why)
 
-    def _tagged(self) -> Int64s:
+    def _tagged_groups(self) -> Int64s:
         """Return the groups with a tagged member."""
         index = self._lines.index
         numbers = [index.documents.number(id) for id in self._lines.made.state.tags]
@@ -487,10 +487,10 @@ class Queues:
         first: Int64s = self._ordered.keys("stake", self._lines.made)[index.group] * len(index.members)
         return first + np.arange(len(index.members))
 
-    def _threshold(self) -> QueuedPairs:
+    def _threshold_pairs(self) -> QueuedPairs:
         threshold = self._lines.index.found.run.settings["threshold"]
         values = self._lines.index.pairs.similarity
-        return self._stored(
+        return self._stored_pairs(
             self._lines.index.pairs,
             self._keys_of_threshold,
             np.ones(len(values), np.bool_),
@@ -499,33 +499,39 @@ class Queues:
 
     @cached_property
     def _keys_of_threshold(self) -> Int64s:
-        return ranked(self._lines.index.pairs.similarity)
+        return ranks_of(self._lines.index.pairs.similarity)
 
-    def _missed(self) -> QueuedPairs:
+    def _missed_pairs(self) -> QueuedPairs:
         pairs = self._lines.index.missed
         if pairs is None:
             pairs = self._lines.index.pairs.none()
         listed = np.ones(len(pairs), np.bool_)
-        return self._stored(pairs, ranked(-pairs.similarity), listed, lambda place: "found by the audit only")
+        return self._stored_pairs(
+            pairs, ranks_of(-pairs.similarity), listed, lambda place: "found by the audit only"
+        )
 
-    def _outside(self) -> QueuedPairs:
+    def _outside_pairs(self) -> QueuedPairs:
         index = self._lines.index
         key, crossing = self._crossing
         a, b = index.pairs.ends
 
         def why(place: int) -> str:
             heads = [int(index.group_of[ends[place]]) for ends in (a, b)]
-            named = [index.documents.named(int(index.heads[group])) if group >= 0 else "" for group in heads]
+            named = [
+                index.documents.printable_id(int(index.heads[group])) if group >= 0 else "" for group in heads
+            ]
             return " and ".join(f"in the group of {name}" if name else "in no group" for name in named)
 
-        return self._stored(index.pairs, key, crossing, why)
+        return self._stored_pairs(index.pairs, key, crossing, why)
 
     @cached_property
     def _crossing(self) -> tuple[Int64s, Bools]:
         """Return the keys of the stored pairs, the most similar first, and which of them connect groups."""
         index = self._lines.index
         a, b = (index.group_of[end] for end in index.pairs.ends)
-        return ranked(-index.pairs.similarity), a != b
+        return ranks_of(-index.pairs.similarity), a != b
 
-    def _stored(self, pairs: StoredPairs, keys: Int64s, listed: Bools, why: Callable[[int], str]) -> QueuedPairs:
+    def _stored_pairs(
+        self, pairs: StoredPairs, keys: Int64s, listed: Bools, why: Callable[[int], str]
+    ) -> QueuedPairs:
         return QueuedPairs(*pairs.ends, keys, listed, why)

@@ -61,7 +61,7 @@ READ: dict[str, Work] = {
     "/kinds": pages.kinds,
     "/history": pages.history,
     "/export": pages.export,
-    "/export/{what}.{form}": pages.saved,
+    "/export/{what}.{form}": pages.saved_file,
     "/keys": pages.keys,
 }
 CHANGE: dict[str, Work] = {
@@ -178,7 +178,7 @@ class _Live:
             request.scope["route"] = _Named(path)
             changing = request.method not in ("GET", "HEAD")
             form = _texts(await request.form()) if changing else {}
-            question = self._asked(request, form)
+            question = self._review_request(request, form)
             if self._served.tokens and "right" not in request.session:
                 return await self._run(lambda: self._html(question, LivePage("enter.html", {}, 401), None))
             if changing and not question.may_decide:
@@ -190,7 +190,7 @@ class _Live:
 
         return endpoint
 
-    def _asked(self, request: Request, form: dict[str, str]) -> ReviewRequest:
+    def _review_request(self, request: Request, form: dict[str, str]) -> ReviewRequest:
         session = request.session if self._served.tokens else {"by": self._served.by, "right": "write"}
         return ReviewRequest(
             request.path_params,

@@ -385,7 +385,7 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
         "came": came_from(request),
         "keep": {**came_from(request), "queue": queue or ""},
         "beside": None if view.group is None else desk.panes(view.group, question_of(request)),
-        "undecided": desk.undecided(keys, question_of(request), queue),
+        "undecided": desk.next_undecided(keys, question_of(request), queue),
     }
     return LivePage("pair.html", values)
 
@@ -440,7 +440,7 @@ def export(desk: Desk, request: ReviewRequest) -> LivePage:
     return LivePage("export.html", {})
 
 
-def saved(desk: Desk, request: ReviewRequest) -> Download:
+def saved_file(desk: Desk, request: ReviewRequest) -> Download:
     """A file to save."""
     given = ReviewRequest(query=request.path)
     what, form = given.one_of("what", EXPORTS), given.one_of("form", tuple(FORMS))

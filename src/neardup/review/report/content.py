@@ -272,7 +272,7 @@ class ReportContent:
         """The run in labelled lines."""
         run = self.run
         sources = {"input": run.inputs, "compared with": run.against}
-        lines = [(label, listed) for label, names in sources.items() if (listed := _listed(names))]
+        lines = [(label, listed) for label, names in sources.items() if (listed := _first_names(names))]
         lines.append(("settings", self._settings_in_words()))
         if run.regrouped_from:
             lines.append(("made from", f"stored pairs of a run at threshold {run.regrouped_from.threshold:g}"))
@@ -355,7 +355,7 @@ class ReportContent:
         return f"{why}: {self.measure} {share(line.similarity)}, {line.why}"
 
 
-def _listed(values: object) -> str:
+def _first_names(values: object) -> str:
     """Return the first names of a list as a person may see them; a stored account may hold anything."""
     if not isinstance(values, list):
         return ""
@@ -488,7 +488,7 @@ class OpenedGroups:
         for member in table.select(["id", "kept", "reason"]).take(near[:MEMBERS]).to_pylist():
             fate = "kept" if member["kept"] else "removed"
             chosen = ChosenPair(member["id"], head, brief(f"A {fate}: {member['reason']}", NOTE))
-            shown = self._shown.get(chosen.ends) or self._compared(chosen)
+            shown = self._shown.get(chosen.ends) or self._compare(chosen)
             if shown is None:
                 break
             pairs.append(shown)
@@ -502,7 +502,7 @@ class OpenedGroups:
             number, head, int(groups.size[group]), lowest, highest, some, pairs, len(near) - len(pairs)
         )
 
-    def _compared(self, chosen: ChosenPair) -> ShownPair | None:
+    def _compare(self, chosen: ChosenPair) -> ShownPair | None:
         """Compare a pair and keep it; None if there is no room for it."""
         if self._room <= 0:
             return None
@@ -556,10 +556,12 @@ def _compare(result: Found, shown: ShownPair, texts: tuple[str, str], level: int
     except LimitError as error:
         shown.missing = f"{error.given}."
         return
-    shown.body = bounded(comparison, (names[0], names[1]), f"p{shown.number}-", SHOWN, level)
+    shown.body = bounded_comparison(comparison, (names[0], names[1]), f"p{shown.number}-", SHOWN, level)
 
 
-def bounded(record: ComparisonRecord, names: tuple[str, str], prefix: str, most: int, level: int = 4) -> Markup:
+def bounded_comparison(
+    record: ComparisonRecord, names: tuple[str, str], prefix: str, most: int, level: int = 4
+) -> Markup:
     """Return the parts of a comparison as HTML: facts, list of differences, the two texts.
 
     ``prefix`` makes ids unique on the page. If the texts have more than ``most`` characters, equal passages are

@@ -98,12 +98,12 @@ def _lost_bytes(result: ResultRecord, of_row: Int64s) -> tuple[Int64s, Bools]:
     if "lost_shingles" not in groups.column_names:
         return np.zeros(len(of_row), np.int64), removed
     new = ranks.filter(pc.invert(ranks["reference"]))
-    rows = _filled(pc.index_in(groups["id"], value_set=new["id"].combine_chunks()), -1)
-    lost, shingles = _filled(groups["lost_shingles"], -1), _filled(groups["shingles"], 0)
+    rows = _filled_values(pc.index_in(groups["id"], value_set=new["id"].combine_chunks()), -1)
+    lost, shingles = _filled_values(groups["lost_shingles"], -1), _filled_values(groups["shingles"], 0)
     known = removed & (rows >= 0) & (lost >= 0)
     if not new.num_rows:
         return np.zeros(len(of_row), np.int64), removed & ~known
-    size, first = _filled(new["bytes"], 0)[rows], _filled(new["first"], 0)[rows]
+    size, first = _filled_values(new["bytes"], 0)[rows], _filled_values(new["first"], 0)[rows]
     return lost_bytes(known, lost, shingles, size, of_row, first), removed & ~known
 
 
@@ -115,7 +115,7 @@ def _worst(of_row: Int64s, lost: Int64s, many: int) -> Int64s:
     return worst
 
 
-def _filled(values: pa.ChunkedArray, missing: int) -> Int64s:
+def _filled_values(values: pa.ChunkedArray, missing: int) -> Int64s:
     filled: Int64s = pc.fill_null(values, missing).to_numpy().astype(np.int64)
     return filled
 

@@ -115,8 +115,8 @@ class GroupLists:
             words=self._reading.words(id),
             size=size,
             exact_copies=exact,
-            lowest=_known(groups.lowest[group]),
-            highest=_known(groups.highest[group]),
+            lowest=_float_or_none(groups.lowest[group]),
+            highest=_float_or_none(groups.highest[group]),
             differs=self._differs(group),
             stake=int(groups.stake[group]),
             decided=0,
@@ -148,12 +148,12 @@ class PairLists:
     def __init__(self, result: Found, groups: GroupFigures, pairs: PairFigures, reading: TextReading) -> None:
         self._found, self._groups, self._pairs, self._reading = result, groups, pairs, reading
         total = pairs.table.num_rows
-        self.closest = Some([self._stored(row) for row in pairs.lowest(LISTED).tolist()], total)
+        self.closest = Some([self._stored_line(row) for row in pairs.lowest(LISTED).tolist()], total)
         strongest = pairs.strongest_between(LISTED).tolist()
-        self.between = Some([self._stored(row) for row in strongest], int(pairs.between.sum()))
-        self.missed = self._missed()
+        self.between = Some([self._stored_line(row) for row in strongest], int(pairs.between.sum()))
+        self.missed = self._missed_lines()
 
-    def _stored(self, row: int) -> PairLine:
+    def _stored_line(self, row: int) -> PairLine:
         a, b = int(self._pairs.a[row]), int(self._pairs.b[row])
         if a == b >= 0:
             where = "in one group"
@@ -164,7 +164,7 @@ class PairLists:
             where = where.replace("A is in", "A is not in").replace("B is in", "B is not in")
         return self._line(self._pairs.table, row, float(self._pairs.value[row]), where)
 
-    def _missed(self) -> Some:
+    def _missed_lines(self) -> Some:
         missed = self._found.missed
         if missed is None:
             return Some((), 0)
@@ -262,7 +262,7 @@ class ReportDecisions:
         self._removed = run.run.counts.removed, result.run.counts.removed
         self._action = run.run.action
         self._later = 0 if self.only_reviewed else later_action(run)
-        self.judged, self.undecided = (None, Some((), 0)) if not self.only_reviewed else _judged(run)
+        self.judged, self.undecided = (None, Some((), 0)) if not self.only_reviewed else _judged_pairs(run)
 
     @property
     def number(self) -> str:
@@ -455,11 +455,11 @@ def _loss(row: LostMost) -> Loss:
     return Loss(row.id, row.group, share, brief(row.lost_passage or "", PASSAGE))
 
 
-def _known(value: np.float64) -> float | None:
+def _float_or_none(value: np.float64) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _judged(run: Found) -> tuple[Extent | None, Some]:
+def _judged_pairs(run: Found) -> tuple[Extent | None, Some]:
     """Return how many pairs of a result in a folder its reviewers have judged, and the others, by group.
 
     None for other results.
@@ -471,11 +471,11 @@ def _judged(run: Found) -> tuple[Extent | None, Some]:
     verdicts.apply(review_in(run.ranks, run.folder).state)
     done, pairs = int(verdicts.count.sum()), int(verdicts.pairs.sum())
     waiting = np.flatnonzero(verdicts.open)
-    rows = [_undecided(index, verdicts, group) for group in waiting[:UNDECIDED].tolist()]
+    rows = [_undecided_row(index, verdicts, group) for group in waiting[:UNDECIDED].tolist()]
     return Extent("pair", done, skipped=pairs - done), Some(rows, len(waiting))
 
 
-def _undecided(index: ResultIndex, verdicts: VerdictIndex, group: int) -> Row:
+def _undecided_row(index: ResultIndex, verdicts: VerdictIndex, group: int) -> Row:
     """The pairs of a group without a verdict: its representative, their number, the other documents and notes."""
     inside, id = index.slice(group), index.documents.id
     head = id(int(verdicts.heads[group]))

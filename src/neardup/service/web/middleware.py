@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from neardup.errors import InputError, SettingError
 from neardup.io.files import beginning_and_mode
-from neardup.io.outputs import exposed
+from neardup.io.outputs import exposure_warning
 from neardup.service.web import monitoring
 from neardup.service.web.limits import (
     GRACE_SECONDS,
@@ -159,7 +159,7 @@ def _text(path: Path) -> tuple[str, str]:
         raise InputError(f"The token file {path} cannot be read: {error.strerror}", _FORM) from error
     if len(content) > _LONGEST_FILE:
         raise InputError(f"The token file {path} has more than {_LONGEST_FILE:,} bytes", _FORM)
-    return content.decode("utf-8", "replace"), exposed(path, mode)
+    return content.decode("utf-8", "replace"), exposure_warning(path, mode)
 
 
 def require_tokens(host: str, tokens: Tokens) -> bool:
@@ -238,7 +238,7 @@ class Middleware:
         exchange = _Exchange(scope, body, send, self._rules.headers, request_id(headers))
         scope.setdefault("state", {})["request_id"] = exchange.id
         try:
-            await self._checked(exchange, headers)
+            await self._check(exchange, headers)
         except RefusedError as refusal:
             await self._refuse(exchange, refusal)
         except ClientGoneError:
@@ -255,7 +255,7 @@ class Middleware:
             body.close()
             self._note(exchange, bytes_in)
 
-    async def _checked(self, exchange: "_Exchange", headers: Headers) -> None:
+    async def _check(self, exchange: "_Exchange", headers: Headers) -> None:
         """Check a request, read its body, and pass it on."""
         scope, body = exchange.scope, exchange.body
         require_one_meaning(headers)
@@ -297,7 +297,7 @@ class Middleware:
         known = scope["path"] if scope["path"] in self._rules.unlimited else None
         route = known or str(getattr(scope.get("route"), "path_format", "unmatched"))
         method = scope["method"] if scope["method"] in METHODS else "other"
-        self._metrics.answered(method, route, exchange.status, seconds)
+        self._metrics.count_answer(method, route, exchange.status, seconds)
         monitoring.event(
             "request",
             request=exchange.id,

@@ -160,7 +160,7 @@ class Metrics:
         for queue, waiting in self._queue_lengths.items():
             self._queues.labels(queue).set(waiting())
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+    def count_answer(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request."""
         known = method if method in METHODS else "other"
         self.requests.labels(known, route, str(status)).inc()

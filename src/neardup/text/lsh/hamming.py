@@ -312,12 +312,12 @@ def _in_table(
     words, positions = part
     conditions = np.concatenate((outer[:1] | masks[number], outer[1:], masks[:number]))
     if not masks[number].any():
-        yield _scanned(part, np.array([len(words)], np.int32), conditions, wanted, len(words))
+        yield _scan(part, np.array([len(words)], np.int32), conditions, wanted, len(words))
         return
     order, bits = in_order(words, masks[number])
     words, positions = words.take(order), positions[order]
     ends = run_ends(words.keys(masks[number]), np.uint64(64 - bits))
-    yield _scanned((words, positions), ends, conditions, wanted, LONG)
+    yield _scan((words, positions), ends, conditions, wanted, LONG)
     sizes = np.diff(ends, prepend=np.int32(0))
     for run in np.flatnonzero(sizes > LONG):
         whole = slice(ends[run] - sizes[run], ends[run])
@@ -327,7 +327,7 @@ def _in_table(
             yield from _in_table(inner, inner_masks, k, conditions, wanted)
 
 
-def _scanned(part: Part, ends: Int32s, conditions: UInt64s, wanted: tuple[int, int], longest: int) -> NearPairs:
+def _scan(part: Part, ends: Int32s, conditions: UInt64s, wanted: tuple[int, int], longest: int) -> NearPairs:
     words, positions = part
     distance, most = wanted
     a, b, apart, crowded = near_in_runs(words.low, words.high, ends, conditions, distance, (longest, most))
@@ -420,7 +420,7 @@ class HammingIndex:
         queries = np.zeros((len(rows), 2), np.uint64)
         queries[:, : rows.shape[1]] = rows
         if self._last is None:
-            self._last = self._unsettled()
+            self._last = self._waiting_segment()
         parts = [segment.near(queries, self.distance) for segment in (*self._segments, self._last)]
         query, number, apart = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         order = np.lexsort((number, query))
@@ -434,7 +434,7 @@ class HammingIndex:
             return read_fingerprints(fingerprints.reshape(1, -1), self.bits)  # one row of sketch()
         return read_fingerprints(fingerprints, self.bits)
 
-    def _unsettled(self) -> "_Segment":
+    def _waiting_segment(self) -> "_Segment":
         """The waiting additions as a segment without tables."""
         self._waiting = [np.concatenate([np.empty((0, self.bits // 64), np.uint64), *self._waiting])]
         return _Segment(self._waiting[0], self._size - len(self._waiting[0]), None)

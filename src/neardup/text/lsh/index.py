@@ -170,7 +170,7 @@ class LSH:
         cuts = np.searchsorted(mates, np.arange(PREPARED, self._others + PREPARED, PREPARED))
         bounds = np.unique(np.concatenate(([0], np.minimum(cuts + 1, self.documents), [self.documents])))
         columns = [self._later(int(first), int(behind)) for first, behind in pairwise(bounds)]
-        a, b, agreeing = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in _transposed(columns))
+        a, b, agreeing = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in _transpose(columns))
         order = np.lexsort((b, a))
         arrays = [a[order].astype(np.uint32), b[order].astype(np.uint32), agreeing[order].astype(np.int32)]
         return pa.table(arrays, schema=FOUND)
@@ -222,7 +222,7 @@ class LSH:
         return np.repeat(np.arange(first, behind), np.diff(ends, prepend=0)), numbers[:, 0], numbers[:, 1]
 
 
-def _transposed(columns: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _transpose(columns: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return list(zip(*columns, strict=True)) if columns else [(), (), ()]
 
 

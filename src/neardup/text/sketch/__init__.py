@@ -4,7 +4,9 @@
 # ruff: noqa: F401, I001
 # fmt: off
 
-from neardup.text.sketch.cleaning import Cleaned, both_keys, cleaned, nothing_left_out, text_batch, without_masks
+from neardup.text.sketch.cleaning import (
+    Cleaned, both_keys, clean_texts, nothing_left_out, text_batch, without_masks,
+)
 from neardup.text.sketch.documents import (
     BaseText, NO_BASE_TEXT, ShingleSets, WantedWindows, base_text_of, character_hashes, classic_coefficients,
     count_left, jaccard, left_sets, shared_shingles, shared_with_each, shingle_sets, shingles, sign, sign_left,

@@ -23,7 +23,7 @@ from neardup.kernels.sketch import EMPTY, bucketed_sets, read_pairs, rotate, sco
 from neardup.settings import Settings
 from neardup.tables import Floats, Int64s, UInt64s
 from neardup.text.lsh.index import LSH, most_rows
-from neardup.text.sketch.families import Ids, PlainSlotFamily, mixed, pair_rows, slots_array, whole_number
+from neardup.text.sketch.families import Ids, PlainSlotFamily, mix_ids, pair_rows, slots_array, whole_number
 
 MOST_SLOTS = 1 << 16
 
@@ -88,7 +88,7 @@ class BucketMinHash(PlainSlotFamily):
 
     def counts(self, signatures: NDArray[Any], pairs: Any, other: NDArray[Any] | None = None) -> Int64s:
         """Count the union's hashes that both signatures cover: (in both, in total), int64[m, 2]; no copies."""
-        ours, theirs, rows = self._checked(signatures, pairs, other)
+        ours, theirs, rows = self._checked_pairs(signatures, pairs, other)
         out = np.empty((len(rows), 2), np.int64)
         read_pairs(ours, theirs, rows, self._form, out)
         return out
@@ -99,7 +99,7 @@ class BucketMinHash(PlainSlotFamily):
         Copies made by rotation count. The score is not symmetric, is neither resemblance nor containment, and is
         biased for short documents. It serves for comparison with :meth:`resemblances`.
         """
-        ours, theirs, rows = self._checked(signatures, pairs, other)
+        ours, theirs, rows = self._checked_pairs(signatures, pairs, other)
         out = np.empty(len(rows), np.float64)
         score_pairs(ours, theirs, rows, self._form, out)
         return out
@@ -155,7 +155,7 @@ class BucketMinHash(PlainSlotFamily):
         cells[own != numbers[:, None]] = EMPTY
         return cells
 
-    def _checked(self, signatures: Any, pairs: Any, other: Any) -> tuple[UInt64s, UInt64s, Int64s]:
+    def _checked_pairs(self, signatures: Any, pairs: Any, other: Any) -> tuple[UInt64s, UInt64s, Int64s]:
         ours = slots_array(signatures, self.slots, np.uint64)
         theirs = ours if other is None else slots_array(other, self.slots, np.uint64)
         return ours, theirs, pair_rows(pairs, len(ours), len(theirs))
@@ -165,7 +165,7 @@ class BucketMinHash(PlainSlotFamily):
         return agreeing, compared
 
     def _elements(self, ids: Ids) -> UInt64s:
-        return mixed(ids)
+        return mix_ids(ids)
 
     def _sketch(self, elements: UInt64s, offsets: Int64s) -> UInt64s:
         out = np.empty((len(offsets) - 1, self.slots), np.uint64)

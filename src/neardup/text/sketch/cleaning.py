@@ -19,7 +19,7 @@ from neardup.kernels.sketch import TextBatch
 from neardup.kernels.text import PADDING
 from neardup.settings import Cleaning, TextSettings
 from neardup.tables import Int64s, UInt8s, UInt64s
-from neardup.text.cleaning import Cleaner, cleaner_of, covered, places_of
+from neardup.text.cleaning import Cleaner, cleaner_of, covered_mask, places_of
 from neardup.text.keys import process_key
 from neardup.text.tokenizers import tokens_as_words
 from neardup.unicode import DIGITS_ZERO, unicode_tables
@@ -62,7 +62,7 @@ class Cleaned:
     counts: Int64s
 
 
-def cleaned(texts: pa.Array, settings: TextSettings) -> Cleaned:
+def clean_texts(texts: pa.Array, settings: TextSettings) -> Cleaned:
     """Leave out the parts of string or binary ``texts`` that the settings name; nulls count as empty.
 
     >>> from neardup.settings import Settings
@@ -75,11 +75,11 @@ def cleaned(texts: pa.Array, settings: TextSettings) -> Cleaned:
         return Cleaned(texts, settings, nothing_left_out(settings))
     batch, counts = text_batch(texts), nothing_left_out(settings)
     if cleaner.masks:
-        batch = _masked(batch, cleaner, counts)
+        batch = _mask(batch, cleaner, counts)
     if cleaner.tokenizer:
-        batch = _tokenized(batch, cleaner.tokenizer)
+        batch = _tokenize(batch, cleaner.tokenizer)
     if cleaner.drops:
-        batch = _dropped(batch, cleaner, counts)
+        batch = _drop(batch, cleaner, counts)
     offsets, data = np.ascontiguousarray(batch.offsets), np.ascontiguousarray(batch.data)
     array = pa.Array.from_buffers(
         pa.large_binary(), len(texts), [None, pa.py_buffer(offsets), pa.py_buffer(data)], null_count=0
@@ -101,7 +101,7 @@ def some_cleaned(texts: pa.Array, rows: Int64s, settings: TextSettings) -> tuple
     if not settings.cleaning.is_on:
         return texts, rows, settings
     whole = len(rows) == len(texts) and bool((rows == np.arange(len(texts))).all())
-    clean = cleaned(texts if whole else texts.take(pa.array(rows)), settings)
+    clean = clean_texts(texts if whole else texts.take(pa.array(rows)), settings)
     return clean.texts, np.arange(len(rows)), clean.settings
 
 
@@ -114,7 +114,7 @@ def without_masks(text: bytes, settings: TextSettings) -> tuple[bytes, TextSetti
     if not rules.mask and not rules.tokenizer:
         return text, settings
     of_whole_text = replace(settings, cleaning=Cleaning(mask=rules.mask, tokenizer=rules.tokenizer))
-    clean = cleaned(pa.array([text], pa.large_binary()), of_whole_text)
+    clean = clean_texts(pa.array([text], pa.large_binary()), of_whole_text)
     return clean.texts[0].as_py(), replace(settings, cleaning=replace(rules, mask=(), tokenizer=""))
 
 
@@ -125,7 +125,7 @@ def both_keys(words: UInt64s, tokens: UInt64s) -> UInt64s:
     return np.frombuffer(digests, np.uint64).reshape(-1, 2).copy()
 
 
-def _masked(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
+def _mask(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
     """Put spaces over the masked bytes; the texts keep their places."""
     first, end = int(batch.offsets[0]), int(batch.offsets[-1])
     offsets = batch.offsets - first
@@ -135,21 +135,21 @@ def _masked(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
         of_text = np.searchsorted(offsets, places[:, 0], side="right")
         counts[number] = len(places), len(np.unique(of_text))
     places = np.concatenate(spans)
-    masked = np.where(covered(len(data), places), np.uint8(_SPACE), data) if len(places) else data
-    return _padded(masked, offsets)
+    masked = np.where(covered_mask(len(data), places), np.uint8(_SPACE), data) if len(places) else data
+    return _pad(masked, offsets)
 
 
-def _tokenized(batch: TextBatch, name: str) -> TextBatch:
+def _tokenize(batch: TextBatch, name: str) -> TextBatch:
     """Put the tokens of a tokenizer in place of the texts."""
     first, end = int(batch.offsets[0]), int(batch.offsets[-1])
     data, edges = batch.data[first:end].tobytes(), (batch.offsets - first).tolist()
     texts = (data[begin:stop].decode("utf-8", "replace") for begin, stop in pairwise(edges))
     encoded = [tokens_as_words(text, name).text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    return _padded(np.frombuffer(b"".join(encoded), np.uint8), ends)
+    return _pad(np.frombuffer(b"".join(encoded), np.uint8), ends)
 
 
-def _dropped(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
+def _drop(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
     """Put white space in place of numbers and stop words."""
     from neardup.kernels.text import drop_tokens
 
@@ -157,10 +157,10 @@ def _dropped(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
     rule = (cleaner.numbers, cleaner.stop_words)
     data, ends = drop_tokens(batch, unicode_tables(), process_key(), rule, DIGITS_ZERO, dropped)
     counts[-2:, 0], counts[-2:, 1] = dropped.sum(axis=0), (dropped > 0).sum(axis=0)
-    return _padded(data, np.concatenate((np.zeros(1, np.int64), ends)))
+    return _pad(data, np.concatenate((np.zeros(1, np.int64), ends)))
 
 
-def _padded(data: UInt8s, offsets: Int64s) -> TextBatch:
+def _pad(data: UInt8s, offsets: Int64s) -> TextBatch:
     """The texts in a buffer with room after the last of them, so that none needs a tail."""
     whole = np.concatenate((data, np.zeros(PADDING, np.uint8)))
     nothing = np.frombuffer(bytes(PADDING), np.uint8)

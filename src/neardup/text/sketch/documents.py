@@ -32,7 +32,7 @@ from neardup.kernels.text import hash_tokens as hash_all
 from neardup.settings import Features, Settings, TextSettings, features_of
 from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema
 from neardup.text.keys import PUBLIC
-from neardup.text.sketch.cleaning import cleaned, some_cleaned, text_batch
+from neardup.text.sketch.cleaning import clean_texts, some_cleaned, text_batch
 from neardup.text.units import read
 from neardup.unicode import canonical_tables, unicode_tables
 
@@ -110,7 +110,7 @@ def sign(
     units is meaningless. With 0 slots, no signatures are made. Releases the GIL while it computes.
     """
     if settings.cleaning.is_on and signatures.shape[1]:
-        clean = cleaned(texts, settings)
+        clean = clean_texts(texts, settings)
         sign(clean.texts, clean.settings, signatures, keys[:0])
         signatures = signatures[:, :0]
     units, invalid = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
@@ -202,7 +202,7 @@ def shared_shingles(
     Also the shingles of all texts, repeats included: uint64, in order, of text k from ``offsets[k]`` to
     ``offsets[k + 1]`` (int64[n + 1]). Needs half the time of making the sets. Releases the GIL while it computes.
     """
-    texts = cleaned(texts, settings).texts
+    texts = clean_texts(texts, settings).texts
     shared = np.empty(len(texts), np.int64)
     batch = text_batch(texts)
     hashes, ends = count_sharing(batch, unicode_tables(), form_of(settings)[:2], key, wanted, shared)
@@ -352,7 +352,7 @@ def tokens(text: str, *, unit: str = "word") -> list[str]:
     >>> tokens("A b", unit="char")
     ['a', ' ', 'b']
     """
-    return read(text).units(_checked(5, unit)).strings
+    return read(text).units(_is_word(5, unit)).strings
 
 
 def shingles(text: str, *, length: int = 5, unit: str = "word") -> set[str]:
@@ -364,7 +364,7 @@ def shingles(text: str, *, length: int = 5, unit: str = "word") -> set[str]:
     >>> sorted(shingles("a rose is a rose is a rose", length=4))
     ['a rose is a', 'is a rose is', 'rose is a rose']
     """
-    by_word = _checked(length, unit)
+    by_word = _is_word(length, unit)
     units, joint = read(text).units(by_word).strings, " " if by_word else ""
     if not units:
         return set()
@@ -432,6 +432,6 @@ def _set_of(given: TextOrSet, length: int, unit: str) -> Set[object]:
     return given
 
 
-def _checked(length: int, unit: str) -> bool:
+def _is_word(length: int, unit: str) -> bool:
     """Return whether the unit is the word. Raises SettingError for a length or unit out of range."""
     return Settings.of(length=length, unit=unit).shingles.unit == "word"

@@ -113,7 +113,7 @@ class ShingleFamily:
             yield shingle_sets(array, np.arange(len(array)), self.settings, PUBLIC)
 
 
-def mixed(ids: Ids) -> UInt64s:
+def mix_ids(ids: Ids) -> UInt64s:
     """Mix the ids, so that consecutive ids work as well as random ones. Raises InputError for anything else."""
     return mix(whole_numbers(ids))
 
@@ -187,7 +187,7 @@ class SlotFamily(ShingleFamily, Generic[SignatureT]):
         """Return the estimated resemblance of each pair of rows, float64[m]; arguments as in :meth:`counts`."""
         agreeing, of = self.counts(signatures, pairs, other).T
         # no slots to compare: both documents are empty
-        return np.where(of == 0, 1.0, self._corrected(agreeing / np.maximum(of, 1)))
+        return np.where(of == 0, 1.0, self._unbiased(agreeing / np.maximum(of, 1)))
 
     def to_arrow(self, ids: Any, signatures: NDArray[Any], *, of_ids: bool = False) -> pa.Table:
         """Return a table of the columns ``id`` and ``signature`` with its provenance; see ``read_signatures``.
@@ -216,7 +216,7 @@ class SlotFamily(ShingleFamily, Generic[SignatureT]):
         """Return the :meth:`counts` of two signatures [slots]."""
         return int((one == other).sum()), self.slots
 
-    def _corrected(self, share: Floats) -> Floats:
+    def _unbiased(self, share: Floats) -> Floats:
         """Return unbiased estimates from the shares of agreeing slots."""
         return share
 
@@ -268,7 +268,7 @@ class Signature:
             agreeing, of = self.family.slots * (self.is_empty and other.is_empty), self.family.slots
         estimated = estimate(agreeing, max(of, 1))
         value, low, high = np.clip(
-            self.family._corrected(np.array([estimated.value, estimated.low, estimated.high])), 0, 1
+            self.family._unbiased(np.array([estimated.value, estimated.low, estimated.high])), 0, 1
         )
         return Estimate(float(value), float(low), float(high), of)
 
@@ -291,7 +291,7 @@ class Signature:
 
     def _repr_html_(self) -> str:
         lines = [("of", "the empty set" if self.is_empty else "a set of ids" if self.of_ids else "a text")]
-        return html(type(self).__name__, lines, _named(self.provenance), self.family.slots)
+        return html(type(self).__name__, lines, _family_parameters(self.provenance), self.family.slots)
 
     @property
     def _content(self) -> tuple[Any, bytes]:
@@ -304,7 +304,7 @@ class Signature:
         return other
 
 
-def _named(provenance: Provenance) -> dict[str, Any]:
+def _family_parameters(provenance: Provenance) -> dict[str, Any]:
     """Return the family and its parameters, without the kind of its sets."""
     return {
         "family": provenance.family,

@@ -14,7 +14,7 @@ from neardup.kernels.sketch import sketch_sets
 from neardup.settings import Settings, TextSettings
 from neardup.tables import FORMAT_VERSION, Bools, Int64s, UInt32s, UInt64s
 from neardup.text.sketch.documents import SEED, classic_coefficients, hash_tokens, sign
-from neardup.text.sketch.families import Ids, Signature, SlotFamily, mix, mixed, text_arrays
+from neardup.text.sketch.families import Ids, Signature, SlotFamily, mix, mix_ids, text_arrays
 from neardup.text.sketch.provenance import require_same
 from neardup.unicode import UNICODE_VERSION
 
@@ -91,7 +91,7 @@ class MinHash(SlotFamily["MinHashSketch"]):
         return self.of_ids(hash_tokens(tokens))
 
     def _elements(self, ids: Ids) -> UInt64s:
-        return mixed(ids)
+        return mix_ids(ids)
 
     def _sketch(self, elements: UInt64s, offsets: Int64s) -> UInt32s:
         return self._choose(elements, offsets)[0]

@@ -36,7 +36,7 @@ from neardup.text.sketch.documents import form_of
 from neardup.text.sketch.families import (
     Ids,
     ShingleFamily,
-    mixed,
+    mix_ids,
     offsets_of,
     pair_rows,
     text_arrays,
@@ -91,7 +91,7 @@ class SampledShingles(ShingleFamily):
 
     def sketch_ids(self, ids: Ids, offsets: Int64s) -> Samples:
         """Return the samples of the sets ``ids[offsets[d]:offsets[d + 1]]`` (whole numbers; int64[n + 1])."""
-        hashes, ends = sample_sets(mixed(ids), np.ascontiguousarray(offsets, np.int64), self._rule())
+        hashes, ends = sample_sets(mix_ids(ids), np.ascontiguousarray(offsets, np.int64), self._rule())
         return Samples(self, hashes, offsets_of([np.diff(ends, prepend=0)]), of_ids=True)
 
     def of(self, text: str) -> Sample:

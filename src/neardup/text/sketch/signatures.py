@@ -73,7 +73,7 @@ def taken_over(minhashes: Sequence[Any]) -> tuple[Datasketch, NDArray[Any]]:
     family: Datasketch | None = None
     rows = []
     for number, one in enumerate(minhashes):
-        sketch, values = _taken(number, one)
+        sketch, values = _hash_values(number, one)
         if family is not None and sketch.provenance() != family.provenance():
             raise FormatError(
                 f"MinHash 0 is {family.provenance()}; number {number} is {sketch.provenance()}",
@@ -86,7 +86,7 @@ def taken_over(minhashes: Sequence[Any]) -> tuple[Datasketch, NDArray[Any]]:
     return family, np.stack(rows) if rows else np.empty((0, family.slots), family.dtype)
 
 
-def _taken(number: int, one: Any) -> tuple[Datasketch, NDArray[Any]]:
+def _hash_values(number: int, one: Any) -> tuple[Datasketch, NDArray[Any]]:
     values: Any = getattr(one, "hashvalues", None)
     seed = getattr(one, "seed", None)
     whole = isinstance(values, np.ndarray) and values.dtype.kind == "u" and values.ndim == 1

@@ -33,9 +33,9 @@ class _Linear(PlainSlotFamily):
     def __init__(self, slots: int, seed: int, coefficients: Coefficients | None, length: int, unit: str) -> None:
         super().__init__(Settings.of(length=length, unit=unit))
         self.seed = whole_number("seed", seed, 0, (1 << 63) - 1)
-        self.given = None if coefficients is None else self._checked(coefficients)
+        self.given = None if coefficients is None else self._check(coefficients)
         self.slots = whole_number("slots", slots, 1, 1 << 16) if self.given is None else len(self.given)
-        self.coefficients = np.array(self.given or self._drawn(), np.uint64)
+        self.coefficients = np.array(self.given or self._draw(), np.uint64)
 
     def values(self, ids: Ids) -> UInt64s:
         """Return the value of each row number under each function, uint64[n, slots]; a signature has the smallest.
@@ -46,9 +46,9 @@ class _Linear(PlainSlotFamily):
         [[13, 1], [12, 6]]
         """
         a, b = self.coefficients.T
-        return self._reduced(self._elements(ids)[:, None] * a + b)
+        return self._reduce(self._elements(ids)[:, None] * a + b)
 
-    def _reduced(self, sums: UInt64s) -> UInt64s:
+    def _reduce(self, sums: UInt64s) -> UInt64s:
         """Return the values of the functions from a·x + b."""
         raise NotImplementedError
 
@@ -58,7 +58,7 @@ class _Linear(PlainSlotFamily):
             return {"slots": self.slots, "seed": self.seed}
         return {"slots": self.slots, "coefficients": self.given}
 
-    def _drawn(self) -> list[tuple[int, int]]:
+    def _draw(self) -> list[tuple[int, int]]:
         words = [splitmix64((self.seed + k * _STEP) % (1 << 64)) for k in range(2 * self.slots)]
         return [self._function(words[2 * k], words[2 * k + 1]) for k in range(self.slots)]
 
@@ -66,7 +66,7 @@ class _Linear(PlainSlotFamily):
         """Return (a, b) from two random words of 64 bits."""
         raise NotImplementedError
 
-    def _checked(self, coefficients: Coefficients) -> list[list[int]]:
+    def _check(self, coefficients: Coefficients) -> list[list[int]]:
         """Return the coefficients as plain lists. Raises SettingError for coefficients that define no order."""
         pairs = [list(map(int, pair)) for pair in coefficients]
         if not pairs or any(len(pair) != 2 for pair in pairs):
@@ -121,8 +121,8 @@ class ModP(_Linear):
     def _function(self, one: int, other: int) -> tuple[int, int]:
         return 1 + one % (self.prime - 1), other % self.prime
 
-    def _checked(self, coefficients: Coefficients) -> list[list[int]]:
-        pairs = super()._checked(coefficients)
+    def _check(self, coefficients: Coefficients) -> list[list[int]]:
+        pairs = super()._check(coefficients)
         for a, b in pairs:
             if not (0 < a < self.prime and 0 <= b < self.prime):
                 raise SettingError(
@@ -134,7 +134,7 @@ class ModP(_Linear):
     def _elements(self, ids: Ids) -> UInt64s:
         return self._require_below(super()._elements(ids), self.prime, f"the prime {self.prime}")
 
-    def _reduced(self, sums: UInt64s) -> UInt64s:
+    def _reduce(self, sums: UInt64s) -> UInt64s:
         return sums % np.uint64(self.prime)
 
     def _sketch(self, elements: UInt64s, offsets: Int64s) -> UInt32s:
@@ -178,8 +178,8 @@ class MultiplyShift(_Linear):
     def _function(self, one: int, other: int) -> tuple[int, int]:
         return (one >> 32) | 1, other >> 32
 
-    def _checked(self, coefficients: Coefficients) -> list[list[int]]:
-        pairs = super()._checked(coefficients)
+    def _check(self, coefficients: Coefficients) -> list[list[int]]:
+        pairs = super()._check(coefficients)
         for a, b in pairs:
             if not is_multiply_shift(a, b):
                 raise SettingError(
@@ -191,7 +191,7 @@ class MultiplyShift(_Linear):
     def _elements(self, ids: Ids) -> UInt64s:
         return self._require_below(super()._elements(ids), 1 << 32, "2³²")
 
-    def _reduced(self, sums: UInt64s) -> UInt64s:
+    def _reduce(self, sums: UInt64s) -> UInt64s:
         return (sums & np.uint64(0xFFFFFFFF)) >> np.uint64(32 - self.bits)
 
     def _sketch(self, elements: UInt64s, offsets: Int64s) -> UInt32s:
@@ -305,7 +305,7 @@ class BBit(PlainSlotFamily):
             "Merge signatures of the family that these were cut from",
         )
 
-    def _corrected(self, share: Any) -> Any:
+    def _unbiased(self, share: Any) -> Any:
         chance = 2.0**-self.bits
         return (share - chance) / (1 - chance)
 

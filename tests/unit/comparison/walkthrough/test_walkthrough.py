@@ -190,7 +190,7 @@ def test_pairs_and_bands_against_sets(texts: list[str], length: int, rows: int) 
             signature[a][i * rows : (i + 1) * rows] == signature[b][i * rows : (i + 1) * rows]
             for i in range(count)
         )
-        assert drawn.bands.shared(pair) == (shared if sets[a] and sets[b] else 0)
+        assert drawn.bands.shared_count(pair) == (shared if sets[a] and sets[b] else 0)
         planned = Plan(0.5, 0.5, 7, (rows,) * count).probability(pair.resemblance)
         assert drawn.bands.probability(pair) == pytest.approx(planned if pair.union else 0, abs=1e-12)
 
@@ -204,7 +204,7 @@ def test_documents_without_a_shingle_are_equal_and_in_no_bucket() -> None:
     tables = nd.explain(["", "!", "a b c"], band_rows=1)
     assert [pair.resemblance for pair in tables.pairs] == [1, 0, 0]
     assert [found.value for found in tables.drawn[0].estimates] == [1, 0, 0]
-    assert [tables.drawn[0].bands.shared(pair) for pair in tables.pairs] == [0, 0, 0]  # type: ignore[union-attr]
+    assert [tables.drawn[0].bands.shared_count(pair) for pair in tables.pairs] == [0, 0, 0]  # type: ignore[union-attr]
     assert tables.as_dict()["drawn"][0]["signatures"][0][:2] == [None, None]
     assert "count as equal" in tables.notes[0]
 

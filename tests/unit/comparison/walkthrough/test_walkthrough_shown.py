@@ -14,7 +14,7 @@ import neardup as nd
 from neardup.comparison.walkthrough import EXAMPLE
 from neardup.comparison.walkthrough.chapters import ShownTable, bar
 from neardup.comparison.walkthrough.families import FAMILIES
-from neardup.display import columns, shortened, similarity, tail
+from neardup.display import columns, shorten, similarity, tail
 from neardup.text.sketch.provenance import Estimate, estimate
 
 SIGNATURES = """\
@@ -244,7 +244,7 @@ def test_a_bar_on_a_shorter_scale() -> None:
 
 
 def test_texts_are_cut_to_columns() -> None:
-    assert shortened("東京タワー", 5) == "東京…"
+    assert shorten("東京タワー", 5) == "東京…"
     assert tail("東京タワー", 5) == "…ワー"
     table = ShownTable(("", "name"), (("1", "a" * 50), ("2", "b")), frozenset((1,)))
     assert list(table.text(30)) == ["     name", "  1  " + "a" * 24 + "…", "  2  b"]

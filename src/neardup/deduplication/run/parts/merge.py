@@ -33,7 +33,7 @@ from neardup.io.fingerprints import (
     read_secret,
     shared_secret,
 )
-from neardup.io.inputs import Chosen, Documents, choose_columns, named, open_files
+from neardup.io.inputs import Chosen, Documents, choose_columns, names_in_words, open_files
 from neardup.io.outputs import FinishedParts, access_of, common_access
 from neardup.io.place import shown_name, without_secrets
 from neardup.io.sources import Source, places_of, refuse_stdin
@@ -123,7 +123,7 @@ def _require_all_numbers(folder: Path, names: Sequence[str]) -> None:
     (before, after), width = next(kind[:2] for kind in kinds), len(numbers[first])
     shown = [f"{before}{number:0{width}}{after}" for number in lacking]
     raise InputError(
-        f"{printable(str(folder))} lacks {counted(len(shown), 'part')}: {printable(named(shown))}",
+        f"{printable(str(folder))} lacks {counted(len(shown), 'part')}: {printable(names_in_words(shown))}",
         f"All parts up to {printable(before + numbers[last] + after)}",
         "Fingerprint them; or name the folders of the parts one by one to merge these alone",
     )

@@ -39,7 +39,7 @@ from neardup.settings import (
     Keep,
     SearchSettings,
     Settings,
-    listed,
+    as_tuple,
     ratio,
     tokenizer_version,
 )
@@ -506,7 +506,7 @@ def why_nothing_goes(
         why = f"each document would lose more than {share} of its shingles (lose)"
     elif directed and not first_new:
         why = (
-            f"a document goes if it is contained in one that keep {' then '.join(listed(keep.keep))} "
+            f"a document goes if it is contained in one that keep {' then '.join(as_tuple(keep.keep))} "
             "prefers, and the preferred ones are contained in the others. keep longest prefers these"
         )
     else:

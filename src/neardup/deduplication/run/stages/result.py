@@ -24,7 +24,7 @@ from neardup.deduplication.run.stages.account import Run, account
 from neardup.deduplication.run.stages.groups import on_shingles
 from neardup.deduplication.run.tables import copy_table, pair_table, rank_table
 from neardup.display.view import excerpt
-from neardup.io.contents import differing
+from neardup.io.contents import differing_kinds
 from neardup.io.outputs import TABLE_ROWS
 from neardup.runtime import Silent
 from neardup.settings import GroupSettings, Keep, SearchSettings, Work
@@ -202,7 +202,7 @@ def largest_groups(outcome: Outcome, most: int, members: int) -> list[LargeGroup
     def member(place: int) -> GroupMember:
         row, similarity = int(decisions.rows[place]), float(decisions.similarity[place])
         kinds = bool(decisions.exact[place]), bool(decisions.is_representative[place])
-        other = differing(carried.get(row, ()), carried.get(int(decisions.representative_row[place]), ()))
+        other = differing_kinds(carried.get(row, ()), carried.get(int(decisions.representative_row[place]), ()))
         return GroupMember(
             ids[row], words.get(row, ""), None if np.isnan(similarity) else similarity, *kinds, other
         )
