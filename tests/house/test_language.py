@@ -28,8 +28,8 @@ LIMITS = {
     "tell, told": (r"\b(?:tell|tells|told|telling)\b", 3.2),
     "stand in, at, there": (r"\b(?:stand|stands|stood|standing) (?:in|at|there|on|behind|before|beside)\b", 0.0),
     "is no X": (r"\b(?:is|are|was|were) no (?!longer\b|more than\b|less than\b|such\b)\w+", 5.0),
-    "that of": (r"\bthat of\b", 5.9),
-    "is there": (r"\bis there\b", 0.6),
+    "that of": (r"\bthat of\b", 5.0),
+    "is there": (r"\bis there\b", 0.5),
     "so many, so much": (r"\bso (?:many|much|few|little)\b", 0.0),
 }
 OF_TESTS = {

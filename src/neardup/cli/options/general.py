@@ -78,7 +78,7 @@ AGAINST_TEXT = option.Declared(
 AGAINST_ID = option.Declared(
     ("--against-id",),
     None,
-    "With --against: column with the ids of the reference set; by default as in the input, if it is there.",
+    "With --against: column with the ids of the reference set; by default as in the input, if it exists.",
     "COLUMN",
     panel=INPUT,
 )

@@ -116,7 +116,7 @@ class DedupOptions:
     revisits: bool = option(
         "--revisits",
         False,
-        "Of web archives: in the place of each removed capture, write a revisit record if its payload is that of "
+        "Of web archives: in the place of each removed capture, write a revisit record if it has the payload of "
         "the kept capture, byte for byte; otherwise a metadata record with the reason.",
         panel=OUTPUT,
     )
