@@ -25,7 +25,7 @@ from neardup.spark import decontaminate, decontamination, groups
 from neardup.spark.dedup import dedup_files
 from neardup.spark.files import opened, require_new, write
 from support import spark_cluster
-from support.command_line import Result, Run, exit_status
+from support.command_line import Result, Run, exit_status, run_json
 from support.engine_cases import CASES, Case, documents, lines, reference
 from support.made_columns import bystanders
 from support.messages import assert_refused, has_parts
@@ -242,7 +242,7 @@ def test_rows_with_test_items_are_written_as_on_one_machine(
     one_page, page = (re.findall("<h[1-6].*?</h", (out / "report.html").read_text(), re.DOTALL) for out in outs)
     assert page == one_page
     assert sum(" contains " in heading for heading in page) == 5, "the strongest match of each item"
-    accounts = [json.loads((out / "run.json").read_text()) for out in outs]
+    accounts = [run_json(out) for out in outs]
     same = ("counts", "rules", "test_sets", "action", *(["marker", "cuts"] if action == "--cut" else []))
     assert all(accounts[0][name] == accounts[1][name] for name in same)
     assert [one["documents"] for one in accounts[1]["sources"]] == [9, 5]

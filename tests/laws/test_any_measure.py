@@ -24,6 +24,7 @@ from support.full_run import FULL
 from support.grouped import HOWS, expected_groups, groups_of, ids_of, pairs_of, rank_of
 from support.made_texts import Writer
 from support.messages import has_parts
+from support.reference_matching import shingles
 from support.reference_measured import MEASURES, counted_pairs, different, different_tokens
 
 SETS = ("own", "django_docs", "law_de", "license_texts", "irplag_java")
@@ -59,7 +60,7 @@ def test_all_pairs_of_real_texts_with_their_integers(name: str, measure: str, ma
 @cache
 def shared_sizes(name: str) -> Any:
     """Return a function from a pair to the counts of its shingle sets; all thresholds share it."""
-    sets = [set(reference_measured.reference_shingles(tokens)) for tokens in different_tokens(name)]
+    sets = [set(shingles(tokens, 5)) for tokens in different_tokens(name)]
     return cache(lambda a, b: (len(sets[a] & sets[b]), len(sets[a]), len(sets[b])))
 
 

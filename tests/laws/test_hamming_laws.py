@@ -123,17 +123,19 @@ def test_an_index_that_grew_is_as_complete_as_one_that_was_made_at_once() -> Non
 # Statistics
 
 
+def overlapping(trials: int, size: int, common: int) -> list[np.ndarray]:
+    """Return the fingerprints of both texts of every trial: of ``size`` words, ``common`` of them shared."""
+    words = [[f"w{trial}x{number}" for number in range(2 * size - common)] for trial in range(trials)]
+    sides = ([" ".join(of[:size]) for of in words], [" ".join(of[size - common :]) for of in words])
+    return [nd.SimHash(features="word").sketch(side) for side in sides]
+
+
 @pytest.mark.parametrize("cosine", [0.0, 0.2, 0.5, 0.8, 0.95])
 def test_expected_distance_of_sets(cosine: float) -> None:
     """Sets of 501 words of which a share ``cosine`` is common: cos θ = common / 501."""
     trials, size = 600 if FULL else 300, 501
     common = round(cosine * size)
-    texts: list[list[str]] = [[], []]
-    for trial in range(trials):
-        words = [f"w{trial}x{number}" for number in range(2 * size - common)]
-        texts[0].append(" ".join(words[:size]))
-        texts[1].append(" ".join(words[size - common :]))
-    rows, others = (nd.SimHash(features="word").sketch(side) for side in texts)
+    rows, others = overlapping(trials, size, common)
     differing = apart(rows, others).mean() / 64
     limit = SIGMAS * sqrt(0.25 / (64 * trials)) + NOT_NORMAL
     assert differing == pytest.approx(acos(common / size) / pi, abs=limit)
@@ -174,12 +176,7 @@ def test_the_plan_predicts_what_a_distance_finds(resemblance: float) -> None:
     trials, size, distance = 1500 if FULL else 700, 601, 3
     common = round(2 * size * resemblance / (1 + resemblance))
     plan = nd.hamming_plan(trials, 64, distance)
-    texts: list[list[str]] = [[], []]
-    for trial in range(trials):
-        words = [f"w{trial}x{number}" for number in range(2 * size - common)]
-        texts[0].append(" ".join(words[:size]))
-        texts[1].append(" ".join(words[size - common :]))
-    rows, others = (nd.SimHash(features="word").sketch(side) for side in texts)
+    rows, others = overlapping(trials, size, common)
     found = (apart(rows, others) <= distance).mean()
     expected = plan.probability(common / (2 * size - common))
     assert found == pytest.approx(expected, abs=SIGMAS * sqrt(0.25 / trials) + 0.01)

@@ -18,6 +18,7 @@ from neardup.deduplication.run.account import Lost
 from neardup.deduplication.run.lost_text import lost_text
 from neardup.errors import InputError
 from support import reference, reference_lost, shared_data
+from support.command_line import run_json
 from support.messages import has_parts
 from support.reference_lost import Member, Shingles, by_group
 from support.sealed import seal
@@ -285,7 +286,7 @@ def test_a_stored_result_with_lose_removes_only_what_a_run_removes(share: float,
 def test_forged_totals_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "stored"
     nd.find(texts_of("own")[:120], threshold=0.5).save(folder)
-    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    run = run_json(folder)
     run["lost"]["lost"] += 1
     (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
     seal(folder)

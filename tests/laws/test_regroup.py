@@ -29,7 +29,6 @@ from support.messages import each_has_parts, has_parts
 
 CERTAIN = 0.999999
 TABLES = ("pairs", "groups", "copies", "ranks", "removed", "not_judged")
-OF_THE_SEARCH = ("candidates", "verified")
 OF_THE_MOMENT: dict[str, Any] = {"seconds": {}, "peak_memory_bytes": 0}
 
 RULES: list[dict[str, Any]] = [

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neardup import verifier
+from support.command_line import run_json
 from support.made_results import Case, Rows, in_json, made
 from support.sealed import seal
 
@@ -118,7 +119,7 @@ def account(*keys: str | int, value: Any = None) -> Change:
     """Change a value of run.json."""
 
     def apply(out: Path) -> None:
-        run = json.loads((out / "run.json").read_text(encoding="utf-8"))
+        run = run_json(out)
         place = run
         for key in keys[:-1]:
             place = place[key]
@@ -198,7 +199,7 @@ def hidden_group(out: Path) -> None:
     rows = {row["row"] for row in ranks if row["id"] in gone}
     for name in ("ranks", "located", "texts"):
         table(name, lambda lines: [line for line in lines if line["row"] not in rows])(out)
-    run = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    run = run_json(out)
     left = {name: pq.read_table(out / f"{name}.parquet").to_pylist() for name in ("groups", "copies", "pairs")}
     run["counts"] |= {"pairs": len(left["pairs"]), "exact_copies": len(left["copies"])}
     run["counts"] |= {"groups": sum(row["representative"] for row in left["groups"])}

@@ -18,6 +18,7 @@ from neardup.deduplication.join import top_pairs as search
 from neardup.errors import SettingError
 from support import reference_measured, shared_data
 from support.messages import has_parts
+from support.reference_matching import shingles
 from support.reference_measured import counted_pairs, different, different_tokens
 
 OF_SHINGLES = (("resemblance", "literal"), ("containment", "literal"), ("overlap", "literal"))
@@ -89,7 +90,7 @@ def all_values(name: str, measure: str, matching: str) -> dict[tuple[int, int], 
     if (measure, matching) not in OF_SHINGLES:
         counted = counted_pairs(name, matching if measure.startswith("chunk") else measure)
         return {pair: counts.value(measure) for pair, counts in counted.items()}
-    sets = [set(reference_measured.reference_shingles(tokens)) for tokens in different_tokens(name)]
+    sets = [set(shingles(tokens, 5)) for tokens in different_tokens(name)]
     whole: dict[str, Callable[[int, int, int], int]] = {
         "resemblance": lambda shared, a, b: a + b - shared,
         "containment": lambda shared, a, b: min(a, b),

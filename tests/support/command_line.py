@@ -58,6 +58,12 @@ def result_in(folder: Path, *arguments: object, status: int = 0) -> Result:
 Run = Callable[..., Result]
 
 
+def run_json(folder: Path) -> dict[str, Any]:
+    """Return the account of a run in its folder of results."""
+    found: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    return found
+
+
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path

@@ -18,6 +18,7 @@ import numpy as np
 import neardup as nd
 from support import reference, shared_data
 from support.chunk_counts import chunk_measures
+from support.reference_matching import shingles
 from support.reference_order import lcs_with, places_of
 
 MEASURES = (
@@ -99,7 +100,7 @@ def counted_pairs(name: str, kind: str) -> dict[Pair, Integers]:
     if kind == "vocabulary":
         counters = [Counter(set(tokens)) for tokens in documents]
     else:
-        counters = [Counter(reference_shingles(tokens)) for tokens in documents]
+        counters = [Counter(shingles(tokens, 5)) for tokens in documents]
     keys = [frozenset(counter) for counter in counters]
     totals = [counter.total() for counter in counters]
     found = {}
@@ -125,12 +126,6 @@ def _subsequences(documents: Sequence[Sequence[str]]) -> dict[Pair, Integers]:
             a, b = sorted((longer, shorter))
             found[a, b] = Integers(common, sizes[a], sizes[b])
     return dict(sorted(found.items()))
-
-
-def reference_shingles(tokens: Sequence[str], length: int = 5) -> list[tuple[str, ...]]:
-    if 0 < len(tokens) < length:
-        return [tuple(tokens)]
-    return [tuple(tokens[i : i + length]) for i in range(len(tokens) - length + 1)]
 
 
 @cache

@@ -18,9 +18,6 @@ from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.text.lsh.bands import Plan, plan
 from neardup.text.sketch.documents import classic_coefficients
 
-SPREADS = ("uniform", "bunched")
-"""Resemblances spread evenly from the threshold to 1, or half of them within 3.4 % of that way above it."""
-
 KINDS = 20_000
 """The number of different pairs drawn for a regime; each run takes its pairs from these."""
 
@@ -71,6 +68,7 @@ class Regime:
     recall: float
     pairs: int
     spread: str
+    """Resemblances: "uniform" from the threshold to 1, "bunched" with half of them within 3.4 % of that way."""
     sketch: str
 
     @property

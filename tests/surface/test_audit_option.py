@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from support import shared_data
-from support.command_line import Run, write_rows
+from support.command_line import Run, run_json, write_rows
 
 
 @pytest.mark.parametrize("command", ["dedup", "group"])
@@ -18,7 +18,7 @@ def test_an_audit_writes_what_was_missed(run: Run, tmp_path: Path, command: str)
     weak = ("--method", "lsh", "--threshold", 0.5, "--recall", 0.5, "--sketch", "one-permutation:8")
     result = run(command, source, "-o", out, *weak, "--audit", 1000)
     assert result.status == 0
-    audit = json.loads((out / "run.json").read_text(encoding="utf-8"))["audit"]
+    audit = run_json(out)["audit"]
     missed, pairs = pq.read_table(out / "missed.parquet"), pq.read_table(out / "pairs.parquet")
     assert missed.schema.equals(pairs.schema)
     assert missed.num_rows == audit["pairs"] - audit["found"] > 0
@@ -34,7 +34,7 @@ def test_without_an_audit_there_is_no_such_file(run: Run, mails: Path, tmp_path:
     result = run("dedup", mails, "-o", out)
     assert not (out / "missed.parquet").exists()
     assert not [line for line in result.out.splitlines() if line.startswith("audit ")]
-    assert json.loads((out / "run.json").read_text(encoding="utf-8"))["audit"] is None
+    assert run_json(out)["audit"] is None
 
 
 def test_a_dry_run_audits_and_writes_nothing(run: Run, mails: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from support.command_line import BASE, ROWS, Run, write_rows
+from support.command_line import BASE, ROWS, Run, run_json, write_rows
 from support.messages import has_parts
 
 TABLES = ["copies.parquet", "groups.parquet", "not_judged.parquet", "pairs.parquet", "ranks.parquet"]
@@ -39,7 +39,7 @@ def test_dedup_writes_what_stays_and_the_evidence(run: Run, mails: Path, tmp_pat
     assert (copy["id"], copy["copy_of"], copy["identical_to"]) == ("c", "a", None)
     (pair,) = rows(out / "pairs.parquet")
     assert [pair[name] for name in ("id_a", "id_b", "shared", "size_a", "size_b")] == ["a", "b", 95, 96, 96]
-    assert json.loads((out / "run.json").read_text(encoding="utf-8"))["action"] == "dedup"
+    assert run_json(out)["action"] == "dedup"
 
 
 def test_dedup_summary_says_what_happened(run: Run, mails: Path, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_dry_run_shows_the_groups_and_writes_nothing(run: Run, mails: Path, tmp_
 def test_json_prints_the_run_and_nothing_else(run: Run, mails: Path, tmp_path: Path, command: str) -> None:
     out = tmp_path / "out"
     printed = json.loads(run(command, mails, "-o", out, "--json").out)
-    written = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    written = run_json(out)
     assert printed["action"] == written["action"] == command
     assert printed["counts"] == written["counts"]
     assert printed["out"] == str(out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 import neardup as nd
 from neardup.deduplication.run.copy_differences import UNREAD
 from neardup.deduplication.run.show import summary
-from support.command_line import Run, write_rows
+from support.command_line import Run, run_json, write_rows
 
 BALANCE = "Balance of the harbour café at the end of May: {} when the rate is {} 3 % of the sum"
 ROWS = [
@@ -48,7 +47,7 @@ def test_counts_reasons_and_tables_say_the_class(rows: Path, tmp_path: Path, run
     said = run("dedup", rows, "-o", out)
     assert COUNTS in said.out
     assert "no word: " in said.out
-    counts = json.loads((out / "run.json").read_text())["counts"]
+    counts = run_json(out)["counts"]
     assert (counts["exact_copies"], counts["identical_copies"], counts["removed"]) == (3, 2, 3)
     copies = {row["id"]: row for row in pq.read_table(out / "copies.parquet").to_pylist()}
     assert {id: (row["copy_of"], row["identical_to"]) for id, row in copies.items()} == {
@@ -68,7 +67,7 @@ def test_counts_reasons_and_tables_say_the_class(rows: Path, tmp_path: Path, run
 def test_identical_copies_alone_are_removed_by_that_alone(rows: Path, tmp_path: Path, run: Run) -> None:
     out = tmp_path / "out"
     assert run("dedup", rows, "-o", out, "--copies", "identical").status == 0
-    account = json.loads((out / "run.json").read_text())
+    account = run_json(out)
     assert account["settings"]["copies"] == "identical"
     assert (account["counts"]["exact_copies"], account["counts"]["identical_copies"]) == (2, 2)
     assert (account["counts"]["near_copies"], account["counts"]["pairs"]) == (1, 1)

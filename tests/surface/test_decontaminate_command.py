@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from support.command_line import Result, result_in
+from support.command_line import Result, result_in, run_json
 
 DRAW = random.Random(8)
 WORDS = [f"word{number}" for number in range(4000)]
@@ -52,7 +52,7 @@ def test_documents_with_items_go_and_the_others_keep_all_their_columns(folder: P
     matches = pq.read_table(folder / "out" / "matches.parquet").to_pylist()
     named = [(match["id"], match["item"], match["share"]) for match in matches]
     assert named == [("t4", "test.jsonl#2", 1), ("t11", "test.jsonl#0", 1)]
-    account = json.loads((folder / "out" / "run.json").read_text())
+    account = run_json(folder / "out")
     assert account["counts"]["contaminated"] == 2
     (of_set,) = account["test_sets"]
     assert of_set == {"test_set": "test.jsonl", "items": 5, "found": 2, "only_common": 0, "documents": 2}
@@ -131,7 +131,7 @@ def test_parts_are_written_with_the_scans_of_all(folder: Path) -> None:
     run("decontaminate", folder, "part1.parquet", *BASE[2:], *scans, "-o", "out1")
     kept = pq.read_table(folder / "out1" / "kept.parquet")
     assert kept["key"].to_pylist() == [f"t{k}" for k in range(10, 20) if k != 11]
-    assert json.loads((folder / "out1" / "run.json").read_text())["counts"]["documents"] == len(TRAIN)
+    assert run_json(folder / "out1")["counts"]["documents"] == len(TRAIN)
     assert "train.parquet" in decontaminated(folder, *scans, "-o", "out", status=2).err
     assert "share" in decontaminated(folder, *scans, "--threshold", "0.5", "-o", "out", status=2).err
 
@@ -167,7 +167,7 @@ def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path: Path) -> None:
         decontaminated(tmp_path, "-o", "again", "--resume")
     for name in ("kept.parquet", "matches.parquet", "common.parquet", "common_shingles.parquet"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
-    accounts = [json.loads((tmp_path / name / "run.json").read_text()) for name in ("out", "again")]
+    accounts = [run_json(tmp_path / name) for name in ("out", "again")]
     assert accounts[0] | {"seconds": {}} == accounts[1] | {"seconds": {}}
     assert accounts[0]["counts"]["contaminated"] == 3
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from neardup.io.formats import extract, format_of, packages, registered_formats
-from support.command_line import Run
+from support.command_line import Run, run_json
 from support.made_package import installed_package
 
 MODULE = """
@@ -61,7 +61,7 @@ def test_a_run_reads_by_them_and_records_their_versions(run: Run, installed: Pat
     (folder / "e.gone").write_text(text)
     done = run("dedup", folder, "-o", tmp_path / "out")
     assert done.status == 1
-    account = json.loads((tmp_path / "out" / "run.json").read_text())
+    account = run_json(tmp_path / "out")
     assert account["versions"]["neardup.extractors .upside"] == "some-extractors 1.2"
     assert account["counts"]["removed"] == 1
     problems = [json.loads(line) for line in (tmp_path / "out" / "problems.jsonl").read_text().splitlines()]

@@ -14,7 +14,7 @@ import pytest
 import neardup as nd
 from neardup.io.decisions.records import Change, FateOf, Judgement, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
-from support.command_line import Run
+from support.command_line import Run, run_json
 from support.made_texts import Writer, edited
 from support.messages import has_parts
 
@@ -104,12 +104,12 @@ def test_the_same_rows_stay(run: Run, tmp_path: Path, form: str, options: list[s
     assert one.status == code, one.err
     assert kept_bytes(again) == kept_bytes(final)
     assert fates_and_groups(again) == fates_and_groups(final)
-    runs = [json.loads((folder / "run.json").read_text()) for folder in (again, final)]
+    runs = [run_json(folder) for folder in (again, final)]
     assert runs[0]["counts"] == runs[1]["counts"]
     assert runs[0]["bytes"] == runs[1]["bytes"]
     assert runs[1]["removed_by"] in (None, runs[0]["removed_by"])  # never by the run before the decisions
     before = runs[1]["decisions"].pop("before")  # which a run with --decisions does not count
-    counts = json.loads((out / "run.json").read_text())["counts"]
+    counts = run_json(out)["counts"]
     assert before.items() >= {name: counts[name] for name in ("groups", "near_copies", "removed", "kept")}.items()
     assert runs[0]["decisions"] == runs[1]["decisions"]
 

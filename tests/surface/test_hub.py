@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("huggingface_hub", reason="the extra hf is not installed")
 
-from support.command_line import ROWS
+from support.command_line import ROWS, run_json
 from support.hub_server import hub
 from support.messages import has_parts
 
@@ -49,7 +49,7 @@ def dedup(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_data_sets_are_read(name: str, count: int, sent: dict[str, int], tmp_path: Path) -> None:
     done = dedup(tmp_path, LETTERS + name)
     assert done.returncode == 0, done.stderr
-    account = json.loads((tmp_path / "out" / "run.json").read_text())
+    account = run_json(tmp_path / "out")
     assert account["counts"]["read"] == count
     assert sent["README.md"] == 0
 

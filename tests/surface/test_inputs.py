@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.io.containers import spools
-from support.command_line import BASE, NEAR, OTHER, ROWS, Run
+from support.command_line import BASE, NEAR, OTHER, ROWS, Run, run_json
 from support.made_archives import ARCHIVES, mbox_of
 from support.made_files import eml_of, zip_of
 from support.messages import has_parts
@@ -45,7 +45,7 @@ def test_a_zip_archive_gives_the_result_of_the_folder_in_it(run: Run, tmp_path: 
     assert said.status == 0
     assert BASE[:40] in said.out
     assert run("dedup", packed / "kept.zip", "-o", tmp_path / "again").status == 0
-    assert json.loads((tmp_path / "again" / "run.json").read_text())["counts"]["removed"] == 0
+    assert run_json(tmp_path / "again")["counts"]["removed"] == 0
     said = run("dedup", packed, "-o", tmp_path / "nested")
     assert "kept.zip" in said.err  # the result itself is no input, and names the kept documents
 

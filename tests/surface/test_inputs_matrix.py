@@ -24,7 +24,7 @@ pytest.importorskip("zstandard", reason="zstandard is not installed")
 
 import zstandard
 
-from support.command_line import BASE, NEAR, OTHER, Run
+from support.command_line import BASE, NEAR, OTHER, Run, run_json
 from support.made_files import eml_of, html_of
 from support.made_warc import read_by_warcio, wet_records, write_warc
 
@@ -299,7 +299,7 @@ def test_files_are_read_kept_and_looked_at(name: str, run: Run, tmp_path: Path) 
     path, out = made(kind, tmp_path), tmp_path / "out"
     result = run("dedup", path, "-o", out, "--keep", "first")
     assert (cells[0], result.status) == ("yes", 0), result.err
-    account = json.loads((out / "run.json").read_text())
+    account = run_json(out)
     assert (account["counts"]["read"], account["counts"]["removed"]) == (3, 1)
     [kept] = out.glob("kept*")
     if not cells[2].startswith("no"):

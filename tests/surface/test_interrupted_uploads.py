@@ -20,7 +20,7 @@ from neardup.errors import InputError, OutputError
 from neardup.io.storage.systems import filesystem
 from neardup.io.writers.object_stores import UNFINISHED, RemoteOutput
 from support import storage_servers
-from support.command_line import BASE, NEAR, ROWS, Run, write_rows
+from support.command_line import BASE, NEAR, ROWS, Run, run_json, write_rows
 from support.messages import has_parts
 from support.served import ask, running
 
@@ -147,7 +147,7 @@ def test_a_result_that_is_being_replaced_is_absent(relay: storage_servers.Relay,
             nd.load(out)
         relay.passing.set()
         later.result()
-    assert json.loads((second / "run.json").read_text())["inputs"] == nd.load(out).run.inputs
+    assert run_json(second)["inputs"] == nd.load(out).run.inputs
 
 
 KEEP_BOTH = {"asked": "pair", "a": 1, "b": 0, "seen": 0, "verdict": "keep both"}

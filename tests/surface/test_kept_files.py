@@ -16,13 +16,8 @@ import neardup
 from neardup.io.decisions.records import FateOf
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.writers import kept_layout
-from support.command_line import BASE, NEAR, OTHER, ROWS, Run, write_rows
+from support.command_line import BASE, NEAR, OTHER, ROWS, Run, run_json, write_rows
 from support.messages import has_parts
-
-
-def account(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found
 
 
 def many(letter: str, count: int) -> list[dict[str, Any]]:
@@ -60,7 +55,7 @@ def test_several_files_keep_their_names_and_their_bytes(run: Run, folder: Path, 
     assert (kept / "lang=fr" / "a.jsonl").read_bytes() == b""  # all its rows went
     rest = gzip.decompress((kept / "lang=fr" / "b.jsonl.gz").read_bytes())
     assert [json.loads(line)["id"] for line in rest.splitlines()] == ["e"]
-    told = account(tmp_path / "out")["kept_files"]
+    told = run_json(tmp_path / "out")["kept_files"]
     assert told["form"] == "as the input"
     assert [(one["file"], one["rows"]) for one in told["listed"]] == [
         ("kept/lang=de/a.jsonl", 1),
@@ -69,7 +64,7 @@ def test_several_files_keep_their_names_and_their_bytes(run: Run, folder: Path, 
     ]
     again = run("dedup", kept, "-o", tmp_path / "again")
     assert again.status == 0, again.err
-    assert account(tmp_path / "again")["counts"]["read"] == 2
+    assert run_json(tmp_path / "again")["counts"]["read"] == 2
 
 
 def test_results_of_several_files_can_be_loaded_shown_replaced_and_passed_over(
@@ -82,7 +77,7 @@ def test_results_of_several_files_can_be_loaded_shown_replaced_and_passed_over(
     assert run("report", out, "-o", tmp_path / "page.html").status == 0
     again = run("dedup", folder, "-o", out, "--threshold", "0.7", "--overwrite")
     assert again.status == 0, again.err
-    assert account(out)["counts"]["read"] == 5
+    assert run_json(out)["counts"]["read"] == 5
     (out / "kept" / "lang=de" / "mine.txt").write_text("mine")
     refused = run("dedup", folder, "-o", out, "--overwrite")
     assert refused.status == 2
@@ -99,7 +94,7 @@ def test_a_reviewed_result_has_the_files_of_its_input(run: Run, folder: Path, tm
     kept = tmp_path / "final" / "kept"
     assert (kept / "lang=de" / "a.jsonl").read_bytes() == (out / "kept" / "lang=de" / "a.jsonl").read_bytes()
     assert (kept / "lang=fr" / "a.jsonl").read_bytes() == (folder / "lang=fr" / "a.jsonl").read_bytes()
-    assert [one["rows"] for one in account(tmp_path / "final")["kept_files"]["listed"]] == [1, 1, 1]
+    assert [one["rows"] for one in run_json(tmp_path / "final")["kept_files"]["listed"]] == [1, 1, 1]
     stream = run("apply", out, "-o", "-")
     assert [json.loads(line)["id"] for line in stream.out.splitlines()] == ["a", "c", "e"]
 
@@ -132,7 +127,7 @@ def test_files_of_one_size(run: Run, tmp_path: Path) -> None:
     files = sorted((tmp_path / "out" / "kept").iterdir())
     assert b"".join(path.read_bytes() for path in files) == (tmp_path / "a.jsonl").read_bytes()
     assert len(files) > 3
-    assert account(tmp_path / "out")["kept_files"]["form"] == "by size"
+    assert run_json(tmp_path / "out")["kept_files"]["form"] == "by size"
 
 
 @pytest.mark.parametrize("open_files", [64, 1])
@@ -147,7 +142,7 @@ def test_by_equals_a_run_for_each_value(
     write_rows(tmp_path / "all.jsonl", copied)
     result = run("dedup", tmp_path / "all.jsonl", "-o", tmp_path / "out", "--by", "lang", *loose)
     assert result.status == 0, result.err
-    told = account(tmp_path / "out")["by"]
+    told = run_json(tmp_path / "out")["by"]
     assert told["column"] == "lang"
     assert pq.read_table(tmp_path / "out" / "by.parquet").to_pylist() == told["listed"]
     by_value = {one["value"]: one for one in told["listed"]}
@@ -157,7 +152,7 @@ def test_by_equals_a_run_for_each_value(
         assert run("dedup", tmp_path / f"{lang}.jsonl", "-o", tmp_path / lang, *loose).status == 0
         kept = tmp_path / "out" / "kept" / f"lang={lang}" / "kept.jsonl"
         assert kept.read_bytes() == (tmp_path / lang / "kept.jsonl").read_bytes()
-        counts = account(tmp_path / lang)["counts"]
+        counts = run_json(tmp_path / lang)["counts"]
         assert {name: by_value[lang][name] for name in by_value[lang] if name != "value"} == {
             name: counts[name] for name in by_value[lang] if name != "value"
         }
@@ -178,7 +173,7 @@ def test_by_with_several_files_and_with_sizes(run: Run, tmp_path: Path) -> None:
     ids = ("--text", "text", "--by", "lang")
     assert run("dedup", *inputs, "-o", tmp_path / "out", *ids).status == 0
     assert sorted(path.name for path in (tmp_path / "out" / "kept").iterdir()) == ["x.jsonl", "y.jsonl"]
-    assert account(tmp_path / "out")["by"]["values"] == 3
+    assert run_json(tmp_path / "out")["by"]["values"] == 3
     result = run("dedup", *inputs, "-o", tmp_path / "sized", *ids, "--file-size", "1KB")
     assert result.status == 0, result.err
     assert (tmp_path / "sized" / "kept" / "lang=x" / "kept-00001.jsonl").exists()
@@ -186,7 +181,7 @@ def test_by_with_several_files_and_with_sizes(run: Run, tmp_path: Path) -> None:
     assert "by lang" in dry.out
     stricter = run("regroup", tmp_path / "out", "--threshold", "0.95", "-o", tmp_path / "strict")
     assert stricter.status == 0, stricter.err
-    assert "by" not in account(tmp_path / "strict")
+    assert "by" not in run_json(tmp_path / "strict")
     missing = run("dedup", *inputs, "--by", "lange", "--dry-run")
     assert missing.status == 2
     assert 'Did you mean "lang"?' in missing.err
@@ -261,4 +256,4 @@ def test_the_number_of_kept_documents_is_that_of_their_files(run: Run, tmp_path:
     result = run("dedup", tmp_path / "in", "-o", tmp_path / "out", "--threshold", "0.95")
     files = [path for path in (tmp_path / "out" / "kept").rglob("*") if path.is_file()]
     assert f"kept ({len(files)} files)" in " ".join(result.out.split())
-    assert account(tmp_path / "out")["kept_files"]["files"] == len(files) == 2
+    assert run_json(tmp_path / "out")["kept_files"]["files"] == len(files) == 2

@@ -8,7 +8,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import InputError
-from support.command_line import Run, write_rows
+from support.command_line import Run, run_json, write_rows
 from support.messages import has_parts
 from support.sealed import seal
 
@@ -40,7 +40,7 @@ def test_group_by_common_text(run: Run, source: Path, tmp_path: Path) -> None:
     measures = nd.compare(ROWS[0]["text"], ROWS[1]["text"]).measures
     assert pairs[0]["chunk_union"] == measures["chunk_union_information"] > 0.8 > pairs[0]["resemblance"]
     assert pairs[0]["common"] == measures["common_information"]
-    account = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    account = run_json(out)
     assert (account["settings"]["measure"], account["settings"]["matching"]) == ("chunk-union", "information")
     assert (
         account["recall"]["statement"] == "exact: every pair at chunk-union by information 0.8 or above is found"
@@ -70,7 +70,7 @@ def test_group_by_text_in_order(run: Run, source: Path, tmp_path: Path) -> None:
     assert (pair["id_a"], pair["id_b"]) == ("short", "typo")
     assert (pair["common"], pair["total_a"], pair["total_b"], pair["lcs"]) == (17, 18, 18, 34 / 36)
     assert pair["lcs"] == nd.compare(ROWS[0]["text"], ROWS[1]["text"]).measures["lcs"]
-    account = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    account = run_json(out)
     assert has_parts(account["recall"]["statement"], "exact: every pair", "lcs 0.8 or above")
     assert has_parts(account["choice"]["why"], "LSH", "lcs")
     assert "1 at lcs 0.8" in result.out
@@ -99,7 +99,7 @@ def test_what_does_not_go_together_is_an_error(run: Run, source: Path) -> None:
 def test_a_result_with_the_digest_of_other_settings_is_refused(run: Run, source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run("group", source, "-o", out, "--measure", "bag-of-words", "--threshold", ".5")
-    account = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    account = run_json(out)
     assert account["settings"]["measure"] == "vocabulary"
     (out / "run.json").write_text(json.dumps({**account, "settings_digest": "0" * 16}), encoding="utf-8")
     seal(out)

@@ -13,7 +13,7 @@ import pytest
 import neardup as nd
 from neardup.review.desk.desk import Desk
 from neardup.review.source import Question
-from support.command_line import BASE, Run
+from support.command_line import BASE, Run, run_json
 from support.live_pages import live
 from support.messages import has_parts
 
@@ -149,7 +149,7 @@ def test_a_summary_names_the_parts_that_go_without_having_been_compared(run: Run
     said = run("dedup", made_in(tmp_path / "in", PAGES), "-o", out, "--keep", "first")
     (lost,) = (line for line in said.out.splitlines() if line.startswith("text lost"))
     assert has_parts(lost, "not compared", "images of 1 document")
-    assert json.loads((out / "run.json").read_text())["lost"]["unread"] == {"images": 1}
+    assert run_json(out)["lost"]["unread"] == {"images": 1}
     assert nd.load(out).run.lost.unread == {"images": 1}
     assert nd.find(tmp_path / "in", keep="none").run.lost.unread == {"images": 3}
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
-from support.command_line import BASE, NEAR, Run, write_rows
+from support.command_line import BASE, NEAR, Run, run_json, write_rows
 from support.made_files import make_folder, msg, pdf, zip_of
 from support.messages import has_parts
 
@@ -51,7 +51,7 @@ def test_five_scans_are_not_copies_of_each_other(run: Run, tmp_path: Path) -> No
     assert "not judged    5 files: 5 without text (kept)\n" in said.out
     assert names(tmp_path / "out" / "kept") == files.keys() - {"b.txt"}
     assert rows(tmp_path / "out" / "copies.parquet") == []
-    told = json.loads((tmp_path / "out" / "run.json").read_text())
+    told = run_json(tmp_path / "out")
     assert told["counts"]["not_judged"] == 5
     assert told["not_judged"]["kinds"] == {"without text": 5}
     assert [row["id"] for row in told["not_judged"]["listed"]] == [f"scan{k}.pdf" for k in range(5)]
@@ -122,7 +122,7 @@ def test_rows_without_text_keep_their_other_columns(run: Run, tmp_path: Path, su
         out = tmp_path / f"out{len(list(tmp_path.iterdir()))}"
         said = run("dedup", path, "-o", out, *options)
         assert said.status == 0
-        counts = json.loads((out / "run.json").read_text())["counts"]
+        counts = run_json(out)["counts"]
         assert counts["read"] == len(texts) == counts["removed"] + counts["kept"]
         return counts["kept"], said.out
 
@@ -160,7 +160,7 @@ def test_group_and_annotate_remove_nothing_that_was_not_judged(run: Run, tmp_pat
         out = tmp_path / command[-1].strip("-")
         said = run(*command, path, "-o", out, "--empty", "drop")
         assert "not judged    2 rows: 2 without text (" in said.out
-        assert json.loads((out / "run.json").read_text())["settings"]["empty"] == "drop"
+        assert run_json(out)["settings"]["empty"] == "drop"
     assert len((tmp_path / "annotate" / "kept.jsonl").read_text().splitlines()) == 3
     assert all(row["kept"] for row in rows(tmp_path / "group" / "not_judged.parquet"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from neardup.cli.config import find_config
 from neardup.errors import InputError, SettingError
-from support.command_line import Run
+from support.command_line import Run, run_json
 from support.messages import has_parts
 
 
@@ -26,7 +26,7 @@ def test_settings_of_a_file_count_unless_they_are_typed(run: Run, mails: Path, h
     result = run("dedup", mails)
     assert result.status == 0, result.err
     assert "options from neardup.toml: out, threshold, keep" in result.err
-    told = json.loads((here / "result" / "run.json").read_text())
+    told = run_json(here / "result")
     assert told["settings"]["threshold"] == 0.7
     assert told["settings"]["keep"] == "max:year"
     assert told["settings"]["slots"] == 128
@@ -37,7 +37,7 @@ def test_settings_of_a_file_count_unless_they_are_typed(run: Run, mails: Path, h
     typed = run("dedup", mails, "--threshold", "0.9", "--keep", "first", "-o", here / "typed")
     assert typed.status == 0, typed.err
     assert "options from" not in typed.err
-    found = json.loads((here / "typed" / "run.json").read_text())
+    found = run_json(here / "typed")
     assert found["settings"]["threshold"] == 0.9
     assert "config" not in found
     without = json.loads(run("dedup", mails, "--no-config", "--dry-run", "--json").out)

@@ -12,7 +12,7 @@ import pytest
 
 from neardup.io.decisions.records import FateOf
 from neardup.io.decisions.store import DecisionStore
-from support.command_line import Run
+from support.command_line import Run, run_json
 from support.made_texts import Writer
 from support.messages import has_parts
 from support.paths import DOCS
@@ -38,7 +38,7 @@ def test_a_merge_without_texts_says_that_it_stores_none(
     for out, options in (("without", ()), ("private", ("--no-store-texts",))):
         assert run("merge", "FP", "-o", out, *options).status == 0
         assert not (tmp_path / out / "texts.parquet").exists()
-        notes = json.loads((tmp_path / out / "run.json").read_text())["notes"]
+        notes = run_json(tmp_path / out)["notes"]
         assert any("two.jsonl" in note for note in notes) == (out == "without")
         for table in ("groups", "copies", "ranks", "located"):
             names = (tmp_path / folder / f"{table}.parquet" for folder in (out, "whole"))

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.corpus.repetition.cuts import put_back
-from support.command_line import Result, result_in
+from support.command_line import Result, result_in, run_json
 from support.messages import has_parts
 
 DRAW = random.Random(4)
@@ -47,7 +47,7 @@ def test_each_place_is_named_by_document_tokens_and_bytes(folder: Path) -> None:
         text = TEXTS[place["row"]].encode()
         assert text[place["begin"] : place["end"]].decode() == FOOTER
         assert place["first_token"] == 41  # № is the token no
-    account = json.loads((folder / "out" / "run.json").read_text())
+    account = run_json(folder / "out")
     assert account["counts"]["repeated_tokens"] == 4 * 62
 
 
@@ -82,7 +82,7 @@ def test_scans_of_parts_give_the_bytes_of_one_run(folder: Path, parts: list[str]
     assert {"places.parquet", "report.html", "cuts.parquet", "documents.parquet", "kept/part1.parquet"} < names
     for name in names:
         assert (folder / "scanned" / name).read_bytes() == (folder / "one" / name).read_bytes()
-    counts = [json.loads((folder / name / "run.json").read_text())["counts"] for name in ("one", "scanned")]
+    counts = [run_json(folder / name)["counts"] for name in ("one", "scanned")]
     assert counts[0] == counts[1]
     assert counts[0]["passages"] == 1
     again = json.loads(run("passages", folder, parts[0], "--id", "key", "-o", "scans/0", "--scan", "--json").out)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from support import postgres_server, storage_servers
-from support.command_line import Run
+from support.command_line import Run, run_json
 from support.storage_servers import FileServer, Relay, put_object, relaying, serving
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "inputs.md"
@@ -186,7 +186,7 @@ def test_places_are_read_once(name: str, run: Run, tmp_path: Path, monkeypatch: 
             more = ["--no-store-texts"] if command == "group" else []
             result = run(command, *served.words, "--id", "id", "-o", out / command, *more)
             assert (cells[0], result.status) == ("yes", 0), result.err
-            counts = json.loads((out / command / "run.json").read_text())["counts"]
+            counts = run_json(out / command)["counts"]
             assert (counts["read"], counts["removed"]) == (2200, 200 if command == "dedup" else 0)
             sent = served.sent()
             fetched.append("–" if sent < 0 else f"{sent / served.size:.1f} times")

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from support.command_line import Run
+from support.command_line import Run, run_json
 from support.messages import has_parts
 
 WORDS = "Grüße aus der schönen Stadt Köln am Rhein, wo es täglich regnet und man Kölsch trinkt"
 TABLE = pa.table(
     {"id": ["a", "b", "c"], "text": [WORDS, WORDS, "something else that is short"], "n": [[1], [], None]}
 )
-
-
-def account(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])
@@ -41,7 +35,7 @@ def test_what_is_kept_of_a_saved_dataset_is_an_arrow_file_again(run: Run, tmp_pa
         kept = reader.read_all()
     assert kept.select(TABLE.column_names).equals(TABLE)
     assert kept["group"].to_pylist() == ["a", "a", None]
-    assert account(tmp_path / "out")["reading"]["left_aside"] == 2
+    assert run_json(tmp_path / "out")["reading"]["left_aside"] == 2
 
 
 def test_encodings_are_in_the_summary_and_one_by_one_in_the_account(run: Run, tmp_path: Path) -> None:
@@ -52,7 +46,7 @@ def test_encodings_are_in_the_summary_and_one_by_one_in_the_account(run: Run, tm
     assert result.status == 0, result.err
     assert "not UTF-8: 1 cp1252" in result.out
     assert "1 utf-16-le" in result.out
-    told = account(tmp_path / "in" / "result")
+    told = run_json(tmp_path / "in" / "result")
     assert told["counts"]["exact_copies"] == 2
     assert told["counts"]["invalid_utf8"] == 0
     assert [(file["file"], file["how"]) for file in told["reading"]["encoded_files"]] == [

@@ -10,7 +10,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import InputError, SettingError
-from support.command_line import Run, write_rows
+from support.command_line import Run, run_json, write_rows
 
 FOX = "which animal jumps over the lazy dog and runs far away from all the others in the forest"
 LONG = (
@@ -36,7 +36,7 @@ def test_a_named_column_is_read_and_recorded(run: Run, tmp_path: Path, columns: 
     said = run("dedup", new, "--against", old, "--against-text", columns, "-o", out)
     assert said.status == 0, said.err
     assert [json.loads(line)["id"] for line in (out / "kept.jsonl").read_text().splitlines()] == left
-    account = json.loads((out / "run.json").read_text())
+    account = run_json(out)
     assert account["columns"] == {"text": "text", "id": "id"}
     assert account["columns_against"] == {"text": columns, "id": None}
 

@@ -11,7 +11,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import OutputError, SettingError
-from support.command_line import Run, write_rows
+from support.command_line import Run, run_json, write_rows
 from support.made_texts import Writer
 from support.messages import has_parts
 
@@ -98,7 +98,7 @@ def test_too_much_of_one_file_stops_the_run_before_anything_is_written(run: Run,
     assert dry.status == 2  # as the run itself
     assert f"5 of 6 documents of {mine}" in dry.out + dry.err
     assert run(*asked, "--most-removed", "84%", "-o", tmp_path / "out").status == 0
-    account = json.loads((tmp_path / "out" / "run.json").read_text())
+    account = run_json(tmp_path / "out")
     assert account["removed_by"]["files"] == [
         {"name": others, "read": 20, "removed": 0},
         {"name": mine, "read": 6, "removed": 5},

@@ -14,7 +14,7 @@ import pytest
 
 from neardup.io.readers.folders import decide, samples
 from neardup.io.readers.sources import Source
-from support.command_line import BASE, NEAR, OTHER, Run
+from support.command_line import BASE, NEAR, OTHER, Run, run_json
 from support.messages import has_parts
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
@@ -70,7 +70,7 @@ def test_the_files_of_a_sample_stay_or_go_together(made: object, run: Run, tmp_p
     gone = ("part/000001", "part/000002", "part/000003", "alone/b.txt")
     assert kept_in(tmp_path / "out") == {name: FILES[name] for name in FILES if not name.startswith(gone)}
     assert has_parts(result.out, "6 read", "4 samples of several files", ".txt", "12 other files")
-    account = json.loads((tmp_path / "out" / "run.json").read_text())
+    account = run_json(tmp_path / "out")
     assert (account["counts"]["read"], account["counts"]["removed"]) == (6, 4)
     assert not pq.read_table(tmp_path / "out" / "not_judged.parquet").num_rows
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.io.readers import choose_columns, open_files
-from support.command_line import BASE, NEAR, OTHER, Run, write_rows
+from support.command_line import BASE, NEAR, OTHER, Run, run_json, write_rows
 from support.messages import has_parts
 
 Rows = list[dict[str, Any]]
@@ -161,7 +161,7 @@ def test_several_tables_and_a_table_beside_files(run: Run, folder: Path, tmp_pat
     out = tmp_path / "out"
     result = run("dedup", *tables, folder / "b.jsonl", "-o", out, "--keep", "first")
     assert result.status == 0, result.err
-    account = json.loads((out / "run.json").read_text())["kept_files"]["listed"]
+    account = run_json(out)["kept_files"]["listed"]
     assert [(Path(one["file"]).name, one["rows"]) for one in account] == [
         ("old@v0.parquet", 1),
         ("new@v0.parquet", 0),

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +14,7 @@ import neardup as nd
 from neardup.cli.demo_documents import documents_path
 from support import shared_data
 from support.closed_pairs import closed
-from support.command_line import ROWS, Run, write_rows
+from support.command_line import ROWS, Run, run_json, write_rows
 from support.messages import assert_refused, has_parts
 from support.paths import DOCS
 
@@ -27,11 +26,6 @@ OF_THE_MOMENT = ("time", "memory", "written")
 def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return Path(shutil.copy(documents_path(), "sample.jsonl"))
-
-
-def account(folder: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    return loaded
 
 
 def ids_in(table: Path) -> set[tuple[str, str]]:
@@ -71,7 +65,7 @@ def test_group_and_dedup_write_the_files_of_any_run(run: Run, sample: Path) -> N
     assert run("dedup", sample, "-o", "cleaned", *asked).status == 0
     for folder in (Path("groups"), Path("cleaned")):
         assert ids_in(folder / "pairs.parquet") == near
-        told = account(folder)
+        told = run_json(folder)
         assert (told["choice"]["asked"], told["choice"]["method"]) == ("auto", "simhash")
         assert has_parts(told["choice"]["why"], "Hamming distance at most 7", "128-bit", "shingle:2")
         assert {name: told["settings"][name] for name in ("sketch", "bits", "features", "distance")} == {
@@ -83,7 +77,7 @@ def test_group_and_dedup_write_the_files_of_any_run(run: Run, sample: Path) -> N
         assert told["plan"] == nd.hamming_plan(told["counts"]["different"], 128, 7).as_dict()
         assert told["recall"]["predicted"] is told["recall"]["missed"] is told["recall"]["planned"] is None
     kept = [json.loads(line)["id"] for line in Path("cleaned/kept.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(kept) == account(Path("cleaned"))["counts"]["kept"] < 104
+    assert len(kept) == run_json(Path("cleaned"))["counts"]["kept"] < 104
 
 
 def ids_in_found(found: nd.Found) -> set[tuple[str, str]]:
@@ -121,7 +115,7 @@ def test_stored_results_of_such_a_run(run: Run, sample: Path) -> None:
     for table in ("pairs", "groups", "ranks", "copies"):
         made, high = (pq.read_table(f"{folder}/{table}.parquet") for folder in ("made", "high"))
         assert made.equals(high)
-    assert account(Path("made"))["recall"] == account(Path("high"))["recall"]
+    assert run_json(Path("made"))["recall"] == run_json(Path("high"))["recall"]
     loaded, found = (
         nd.load("high"),
         nd.find(sample, text="text", id="id", sketch="simhash", distance=10, threshold=0.9),

@@ -12,7 +12,7 @@ from msgspec import structs
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, NeardupError, OutputError, SettingError
-from support.command_line import ROWS, Run, write_rows
+from support.command_line import ROWS, Run, run_json, write_rows
 from support.messages import has_parts
 from support.sealed import seal
 
@@ -30,11 +30,6 @@ def rows(folder: Path, name: str) -> list[dict[str, Any]]:
     return pq.read_table(folder / f"{name}.parquet").to_pylist()
 
 
-def run_of(folder: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    return loaded
-
-
 # --- load and save
 
 
@@ -42,7 +37,7 @@ def test_what_was_written_is_read_back(result: Path, mails: Path) -> None:
     stored, found = nd.load(result), nd.find(str(mails), threshold=0.6, keep="max:year")
     for name in TABLES:
         assert getattr(stored, name).equals(getattr(found, name)), name
-    assert stored.run.as_dict() == run_of(result)
+    assert stored.run.as_dict() == run_json(result)
     assert stored.run.counts == found.run.counts
     assert str(stored.why("a")) == str(found.why("a"))
     labels = lambda words, identical: {"words": words, "identical": identical}  # noqa: E731
@@ -146,13 +141,13 @@ def test_a_folder_that_is_no_result(tmp_path: Path) -> None:
 
 
 def without_counts(result: Path) -> None:
-    whole = run_of(result)
+    whole = run_json(result)
     (result / "run.json").write_text(json.dumps({key: whole[key] for key in whole if key != "counts"}))
     seal(result)
 
 
 def of_format_99(result: Path) -> None:
-    (result / "run.json").write_text(json.dumps({**run_of(result), "format": 99, "neardup_version": "7.0"}))
+    (result / "run.json").write_text(json.dumps({**run_json(result), "format": 99, "neardup_version": "7.0"}))
 
 
 def with_ranks(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], None]:
@@ -195,7 +190,7 @@ def test_a_spoiled_result_is_refused(
 def test_what_a_folder_says_cannot_rule_the_terminal(run: Run, result: Path) -> None:
     """It may come from anybody."""
     said = {name: ["a\x1b[2Jb"] for name in ("notes", "warnings")}
-    (result / "run.json").write_text(json.dumps({**run_of(result), **said}))
+    (result / "run.json").write_text(json.dumps({**run_json(result), **said}))
     seal(result)
     for threshold in (0.6, 0.9):
         shown = run("regroup", result, "--threshold", threshold, "--dry-run")
@@ -254,11 +249,11 @@ def test_group_from_writes_the_tables_of_a_run_at_that_threshold(
     for name in TABLES:
         assert rows(strict, name) == rows(fresh, name), name
     for key in ("counts", "bytes", "settings", "settings_digest", "warnings"):
-        assert run_of(strict)[key] == run_of(fresh)[key], key
+        assert run_json(strict)[key] == run_json(fresh)[key], key
     assert [row["id"] for row in rows(strict, "groups")] == ["c", "a"]
     stored = {"threshold": 0.6, "large_clusters": 0, "cluster_members": 0, "popular": 0}
-    assert run_of(strict)["regrouped_from"] == stored
-    assert run_of(fresh)["regrouped_from"] is None
+    assert run_json(strict)["regrouped_from"] == stored
+    assert run_json(fresh)["regrouped_from"] is None
 
 
 def test_group_keeps_all_of_a_result_of_group(run: Run, mails: Path, tmp_path: Path) -> None:

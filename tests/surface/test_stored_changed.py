@@ -21,6 +21,7 @@ import pytest
 import neardup as nd
 from neardup.errors import FormatError, InputError, NeardupError
 from neardup.tables import FORMAT_VERSION
+from support.command_line import run_json
 from support.full_run import FULL
 from support.messages import has_parts
 from support.sealed import seal
@@ -198,7 +199,7 @@ def with_change(run: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[
 
 def test_a_changed_account_is_refused_in_words(copied: Callable[[], Path]) -> None:
     folder = copied()
-    run, draw, count = json.loads((folder / "run.json").read_text()), random.Random(2), 0
+    run, draw, count = run_json(folder), random.Random(2), 0
     for path in [*places(run)][:: 1 if FULL else 3]:
         for value in (refused, *draw.sample(ODD, 1)):
             (folder / "run.json").write_text(json.dumps(with_change(run, path, value)))
@@ -243,7 +244,7 @@ def test_numbers_that_json_has_not(copied: Callable[[], Path]) -> None:
 
 def test_another_format_is_another_format(copied: Callable[[], Path]) -> None:
     folder = copied()
-    run = json.loads((folder / "run.json").read_text())
+    run = run_json(folder)
     (folder / "run.json").write_text(json.dumps({**run, "format": FORMAT_VERSION + 1}))
     with pytest.raises(FormatError):
         nd.load(folder)

@@ -21,7 +21,7 @@ from neardup.text.sketch.cleaning import both_keys, clean_texts
 from neardup.text.sketch.documents import shingle_sets
 from neardup.text.tokenizers import as_word, laid_out, tokenizer_of, tokens_as_words, tokens_of_code
 from neardup.text.units import read
-from support.command_line import Run
+from support.command_line import Run, run_json
 from support.made_package import installed_package
 
 TOTAL = """public class A { // adds
@@ -208,7 +208,7 @@ def test_a_registered_tokenizer_is_used_and_recorded(installed: None, run: Run, 
     how = ["--tokenizer", "pairs", "--length", "2", "--threshold", "0.6"]
     done = run("dedup", tmp_path / "in.jsonl", "-o", tmp_path / "out", *how)
     assert done.status == 0, done.err
-    account = json.loads((tmp_path / "out" / "run.json").read_text())
+    account = run_json(tmp_path / "out")
     assert account["settings"]["tokenizer"] == "pairs"
     assert account["versions"]["neardup.tokenizers pairs"] == "some-tokenizers 1.2"
     assert account["counts"]["pairs"] == 1

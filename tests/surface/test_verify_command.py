@@ -14,7 +14,7 @@ from hypothesis import given
 
 from neardup import verifier
 from support import reference, shared_data, strategies
-from support.command_line import ROWS, Run, write_rows
+from support.command_line import ROWS, Run, run_json, write_rows
 from support.messages import has_parts
 from support.paths import ROOT
 from support.sealed import seal
@@ -60,7 +60,7 @@ def test_what_was_not_looked_at_is_listed_with_counts(run: Run, own: Path, tmp_p
 
 def test_of_many_pairs_some_are_counted(run: Run, own: Path, tmp_path: Path) -> None:
     assert run("dedup", own, "-o", tmp_path / "out").status == 0
-    pairs = json.loads((tmp_path / "out" / "run.json").read_text())["counts"]["pairs"]
+    pairs = run_json(tmp_path / "out")["counts"]["pairs"]
     status, said = answer(run, tmp_path / "out", "--sample", "5")
     assert status == 3
     assert said["not_looked_at"]["pairs, shared"] == pairs - 5

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
-from support.command_line import Run
+from support.command_line import Run, run_json
 from support.paths import ROOT
 from support.served import ask, running
 
@@ -93,7 +93,7 @@ def test_a_data_engineer_plans_runs_and_asks_why(run: Run, crawl: Path, tmp_path
     gone = found.removed["id"][0].as_py()
     assert "removed" in str(found.why(gone))
     assert found.at(0.9).removed.num_rows <= found.removed.num_rows
-    counts = json.loads((out / "run.json").read_text())["counts"]
+    counts = run_json(out)["counts"]
     lines = (out / "kept.jsonl").read_text().splitlines()
     assert len(lines) == counts["read"] - counts["removed"]
     assert set(lines) <= set(crawl.read_text().splitlines())

@@ -13,6 +13,7 @@ import pytest
 
 from neardup.errors import OutputError
 from neardup.io.writers import OutputFolder
+from support.command_line import run_json
 
 
 @dataclass
@@ -85,7 +86,7 @@ def test_overwrite_replaces_a_result_as_a_whole(tmp_path: Path) -> None:
     result(tmp_path / "out", 2, overwrite=True)
     assert entries(tmp_path) == ["out"]
     assert entries(tmp_path / "out") == ["manifest.json", "run.json"]
-    assert json.loads((tmp_path / "out" / "run.json").read_text()) == 2
+    assert run_json(tmp_path / "out") == 2
     (tmp_path / "empty").mkdir()
     result(tmp_path / "empty", 3, overwrite=True)
 
@@ -99,7 +100,7 @@ def test_overwrite_keeps_the_old_result_when_the_new_one_fails(tmp_path: Path) -
 
     with pytest.raises(ValueError):  # noqa: PT011 - any error will do
         failing()
-    assert json.loads((tmp_path / "out" / "run.json").read_text()) == 1
+    assert run_json(tmp_path / "out") == 1
     assert entries(tmp_path) == ["out"]
 
 

@@ -171,13 +171,15 @@ def test_the_pairs_around_a_line_are_the_same_each_time_and_give_a_precision(des
     assert (view.labelled, view.alike, view.precision) == (3, 2, (share.value, share.low, share.high))
 
 
-def test_pairs_to_label_are_those_nearest_to_the_line(tmp_path: Path) -> None:
-    """Of 60 documents with 0 to 59 words of their own, each is alike with the common text in its own measure."""
+def graded(folder: Path) -> Desk:
+    """Of 60 documents with 1 to 60 words of their own, each is alike with the common text in its own measure."""
     common = [f"w{n}" for n in range(240)]
-    texts = {"whole": " ".join(common)} | {
-        f"d{k}": " ".join([*common, *(f"x{k}y{n}" for n in range(k))]) for k in range(1, 61)
-    }
-    with closing(Desk.open(make_result(tmp_path, texts, threshold=0.6, length=1))) as desk:
+    texts = {f"d{k}": " ".join([*common, *(f"x{k}y{n}" for n in range(k))]) for k in range(1, 61)}
+    return Desk.open(make_result(folder, {"whole": " ".join(common)} | texts, threshold=0.6, length=1))
+
+
+def test_pairs_to_label_are_those_nearest_to_the_line(tmp_path: Path) -> None:
+    with closing(graded(tmp_path)) as desk:
         values = np.sort(list(stored(desk).values()))
         for line in (0.6, 0.8, 0.9, 1.0):
             view = desk.threshold(line)
@@ -194,12 +196,8 @@ def test_pairs_to_label_are_those_nearest_to_the_line(tmp_path: Path) -> None:
 
 
 def test_when_all_are_labelled_others_are_drawn_between_them(tmp_path: Path) -> None:
-    """As in the test before; the interval becomes narrower with each ten, until all pairs are labelled."""
-    common = [f"w{n}" for n in range(240)]
-    texts = {"whole": " ".join(common)} | {
-        f"d{k}": " ".join([*common, *(f"x{k}y{n}" for n in range(k))]) for k in range(1, 61)
-    }
-    with closing(Desk.open(make_result(tmp_path, texts, threshold=0.6, length=1))) as desk:
+    """The interval becomes narrower with each ten, until all pairs are labelled."""
+    with closing(graded(tmp_path)) as desk:
         labelled: set[tuple[int, int]] = set()
         widths, among = [], desk.threshold(0.9).among
         while len(labelled) < among:

@@ -9,6 +9,7 @@ from msgspec import structs
 
 import neardup as nd
 from neardup.deduplication.run.show import summary
+from support.command_line import run_json
 from support.messages import has_parts
 
 WORDS = "alpha beta gamma delta epsilon zeta"
@@ -37,7 +38,7 @@ def test_the_reference_set_is_counted_apart(tmp_path: Path) -> None:
     assert has_parts(said["recall"], "every pair", "1 row or file")
     assert has_parts(found.at(0.9).run.recall.statement, "every pair", "1 row or file")
     found.save(tmp_path / "out")
-    stored = json.loads((tmp_path / "out" / "run.json").read_text())
+    stored = run_json(tmp_path / "out")
     assert stored["counts_against"] == structs.asdict(before)
     assert nd.find(new, text="text", id="id").run.counts_against is None
 
@@ -45,7 +46,7 @@ def test_the_reference_set_is_counted_apart(tmp_path: Path) -> None:
 def test_stages_are_stored_in_the_order_in_which_they_began(tmp_path: Path) -> None:
     found = nd.find([WORDS, f"{WORDS} eta"], threshold=0.5)
     found.save(tmp_path / "out")
-    stages = [*json.loads((tmp_path / "out" / "run.json").read_text())["seconds"]]
+    stages = [*run_json(tmp_path / "out")["seconds"]]
     assert stages[0] == "fingerprint"
     assert stages.index("group") < stages.index("tables")
     assert stages != sorted(stages)
