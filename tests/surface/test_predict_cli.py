@@ -67,6 +67,15 @@ def test_the_working_files_are_predicted_to_the_byte(source: Path, tmp_path: Pat
     assert abs(predicted(source).documents / DOCUMENTS - 1) < 0.2  # JSON takes some bytes besides the text
 
 
+def test_the_sets_of_candidates_that_do_not_fit_are_predicted(source: Path) -> None:
+    """8 bytes for each shingle of a quarter of the documents; the keys of bands have gone by then."""
+    options = {"method": "lsh", "threshold": 0.95, "recall": 0.5}  # few bands
+    made, fits = (predicted(source, memory=memory, **options) for memory in (0.001, 2))
+    candidates = 8 * 20 / 4 * made.documents
+    assert made.disk == pytest.approx(max(fits.disk, candidates), rel=0.1)
+    assert fits.disk < candidates
+
+
 def test_the_sets_of_an_exact_join_that_do_not_fit_are_predicted(source: Path) -> None:
     """8 bytes for each of at most 20 shingles, and 16 for each entry of a prefix: a fifth of them and one."""
     made, fits = (predicted(source, method="exact", memory=memory, threshold=0.8) for memory in (0.001, 2))

@@ -336,10 +336,9 @@ def predict(
     crowds = crowding(corpus, sample, round(different * total), settings.grouping)
     amounts = Amounts(total, round(text * scale), shingles)
     choice = None if bands is None else choose(search, shingles, settings.shingles.unit)
-    disk = (0 if limit is None else banded * total) + (
-        resume * ((sketch if limit is None else banded) + 48) * total
-    )
-    disk += _filed_sets(search, shingles, round(different * total))
+    bands_filed = 0 if limit is None else banded * total  # removed before the sets of candidates are read
+    disk = max(bands_filed, _filed_sets(search, shingles, round(different * total)))
+    disk += resume * ((sketch if limit is None else banded) + 48) * total
     disk += 0 if limit is None else A_PAIR * crowds.pairs
     return RunCost(
         documents=total,
@@ -360,8 +359,11 @@ def _different(keys: list[Any]) -> float:
 
 
 def _filed_sets(search: SearchSettings, shingles: int, documents: int) -> int:
-    """Bytes of the sets and prefixes of an exact join that the memory does not hold."""
-    if not surely_exact(search) or HASH_BYTES * shingles <= join_room(search):
+    """Bytes of the sets that the memory does not hold: those of candidates, or all with the prefixes of a join."""
+    if not surely_exact(search):
+        candidates = round(_CANDIDATES * shingles)
+        return 0 if search.limit is None or candidates <= held_shingles(search) else HASH_BYTES * candidates
+    if HASH_BYTES * shingles <= join_room(search):
         return 0
     return HASH_BYTES * shingles + round(ENTRY_BYTES * ((1 - search.threshold) * shingles + documents))
 

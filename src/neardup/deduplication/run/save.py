@@ -367,6 +367,7 @@ class _RunRows:
         """Write the chosen rows into an open folder; return the files."""
         by, threads = self._by, self._run.settings.work.threads
         folders = () if by is None else [value_folder(by.column, value) for value in by.values]
+        layout = KeptLayout.of(self._documents, self._size, folders)
         return write_kept(
             folder,
             self._documents,
@@ -375,7 +376,7 @@ class _RunRows:
             advance,
             extra=self._added.schema if self._added else None,
             judged=self._pieces.keys(),
-            layout=replace(KeptLayout.of(self._documents, self._size, folders), name=self._name),
+            layout=replace(layout, name=self._name, expected=self._run.settings.search.room or 0),
         ).files
 
     def _of(self, chunk: Chunk, native: NativeRows) -> ChunkRows:

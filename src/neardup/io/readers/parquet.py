@@ -20,8 +20,9 @@ from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_formats import extended_schema
 from neardup.io.writers.kept_parquet import ParquetSink, layout_of
 
-# A row group up to this size is decoded in one piece by a worker; a bigger one is streamed.
-BIG_GROUP_BYTES = 64 << 20
+# A row group up to this size is decoded in one piece by a worker, which holds several times its bytes; others are
+# streamed.
+BIG_GROUP_BYTES = 16 << 20
 
 # To read one row, the rows before it in its row group are decoded in batches of about this size.
 _SMALL_BATCH_BYTES = 1 << 20

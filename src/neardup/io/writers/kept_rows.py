@@ -27,7 +27,7 @@ from neardup.runtime import Advance, is_memory_failure, ordered_map, worker_coun
 from neardup.tables import Bools, Int64s
 
 # More than a row group of the output, so that the next can be read while one is written.
-_WAITING_BYTES = 96 << 20
+_WAITING_BYTES = 32 << 20
 
 
 class KeptWriter:
