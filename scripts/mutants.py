@@ -30,7 +30,7 @@ import numpy  # noqa: F401 - imported once, before the processes of the faults a
 import pyarrow.parquet  # noqa: F401
 import pytest
 
-from change import ROOT, Map, importers, module_of, quick
+from change import ROOT, Map, imported, importers, module_of, quick
 
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "house")]
 from test_layers import WINGS, WORDS  # noqa: E402
@@ -39,7 +39,6 @@ from support.short_run import choice  # noqa: E402
 
 LIST = ROOT / "scripts" / "mutants.txt"
 KERNELS = "src/neardup/kernels/"
-KERNEL_TESTS = ROOT / "scripts" / "kernel_tests.txt"
 SOURCE = ROOT / "src" / "neardup"
 DRAWN = 20
 """Faults of each wing."""
@@ -227,6 +226,32 @@ def is_compiled(file: str) -> bool:
     return file.startswith(KERNELS) and not file.endswith(("/calls.py", "/compiler.py", "/native.py"))
 
 
+def calls_of(file: str, line: int) -> Iterator[tuple[str, set[int]]]:
+    """Yield the files outside the kernels, with the lines, that call the kernel of a line.
+
+    Of a function that Python does not call these are the calls of all kernels of its module, or of those that
+    import it.
+    """
+
+    def entries(path: Path) -> list[ast.FunctionDef]:
+        nodes = ast.parse(path.read_text(encoding="utf-8")).body
+        return [node for node in nodes if isinstance(node, ast.FunctionDef) and node.decorator_list]
+
+    module = module_of(file)
+    own = entries(ROOT / file)
+    called = [node for node in own if node.lineno <= line <= (node.end_lineno or 0)] or own
+    called += [
+        node for path in (SOURCE / "kernels").rglob("*.py") if module in imported(path) for node in entries(path)
+    ]
+    name = re.compile(rf"\b({'|'.join(node.name for node in called) or '-'})\(")
+    for path in sorted(SOURCE.rglob("*.py")):
+        relative = path.relative_to(ROOT).as_posix()
+        if not is_compiled(relative):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            if found := {k for k, text in enumerate(lines, 1) if name.search(text)}:
+                yield relative, found
+
+
 def tests_of(file: str, line: int, tests: Map | None) -> Tests:
     """Return the tests that may see a fault."""
     chosen = choice()
@@ -234,12 +259,15 @@ def tests_of(file: str, line: int, tests: Map | None) -> Tests:
     surface = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / "surface").glob("test_*.py")]
     of_wing = sorted(name for name in surface if any(word in name for word in SURFACE.get(wing_of(file), ())))
     by_import += [name for name in of_wing if name not in by_import]
-    covering = tests.covering_lines(file, {line}) if tests is not None else None
-    if is_compiled(file):  # no map has its lines
-        first = [name for name in by_import if name in chosen]
-        rest = [name for name in KERNEL_TESTS.read_text(encoding="utf-8").split() if "/unit/" in name]
-        return Tests(first, rest, [name for name in by_import if name not in chosen])
-    if tests is None or not covering:
+    by_import.insert(0, f"tests/surface/test_examples.py::test_examples_of_a_module[{module_of(file)}]")
+    covering = Counter[str]()
+    if tests is not None and is_compiled(file):  # no map has its lines
+        covering += {name: 1 for name in tests.seconds if name.partition("::")[0] in by_import}
+        for caller, lines in calls_of(file, line):
+            covering += tests.covering_lines(caller, lines)
+    elif tests is not None:
+        covering = tests.covering_lines(file, {line})
+    if not covering or tests is None:
         by_import = by_import or sorted(importers({module_of(file).rpartition(".")[0]}))[:20]
         return Tests([name for name in by_import if name in chosen], [], [n for n in by_import if n not in chosen])
     short = Counter({name: lines for name, lines in covering.items() if name in chosen})
@@ -247,6 +275,7 @@ def tests_of(file: str, line: int, tests: Map | None) -> Tests:
     rest, _ = quick(
         Counter({name: lines for name, lines in short.items() if name not in first}), tests.seconds, REST
     )
+    first += [name for name in by_import[:1] if name in chosen]
     # the map has the tests of the short run; what else imports the module may reach the line, too
     return Tests(first, rest, [name for name in by_import if name not in chosen])
 
