@@ -19,7 +19,13 @@ OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_a_module(name: str) -> None:
-    assert doctest.testmod(import_module(name), optionflags=OPTIONS).failed == 0
+    try:
+        module = import_module(name)
+    except ModuleNotFoundError as lacking:
+        if (lacking.name or "neardup").startswith("neardup"):
+            raise
+        pytest.skip(f"needs {lacking.name}")
+    assert doctest.testmod(module, optionflags=OPTIONS).failed == 0
 
 
 @pytest.mark.parametrize(
