@@ -1,6 +1,9 @@
 """``neardup verify``: its lines, its exit status, and the file by itself."""
 
+import bz2
+import gzip
 import json
+import lzma
 import subprocess
 import sys
 import zipfile
@@ -9,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 
@@ -96,6 +101,19 @@ def test_a_difference_names_the_row_and_both_values(run: Run, own: Path, tmp_pat
     assert len(said["checks"]) == CHECKS.index("kept")
     assert has_parts(said["difference"], "kept rows row", "the result has", "maire", "derived", "mayor")
     assert run("verify", tmp_path / "out").out.splitlines()[-1].startswith("difference")
+
+
+def test_a_stored_text_is_that_of_the_input(run: Run, own: Path, tmp_path: Path) -> None:
+    assert run("dedup", own, "-o", tmp_path / "out").status == 0
+    stored = pq.read_table(tmp_path / "out" / "texts.parquet")
+    kind = stored.schema.field("text")
+    texts = pa.array([text.replace(b"mayor", b"maire") for text in stored["text"].to_pylist()], kind.type)
+    changed = stored.set_column(stored.column_names.index("text"), kind, texts)
+    pq.write_table(changed, tmp_path / "out" / "texts.parquet")
+    seal(tmp_path / "out")
+    status, said = answer(run, tmp_path / "out")
+    assert status == 1
+    assert has_parts(said["difference"], "texts", "the result has", "derived")
 
 
 def test_moved_inputs_are_named_after_the_result(run: Run, own: Path, tmp_path: Path) -> None:
@@ -192,3 +210,13 @@ def kind_by_properties(char: str) -> tuple[str, bool]:
     """The rule of a character by Script and Grapheme_Cluster_Break, in the words of the verifier."""
     state, continues = reference.state_of(char)
     return {"word-run": "word"}.get(state, state), continues
+
+
+def test_a_table_may_have_the_recorded_columns_alone() -> None:
+    data = b"text;id\na,b;1\nc;2\n"
+    assert verifier.csv_of(data, ",;", ["text", "id"]) == (";", [["text", "id"], ["a,b", "1"], ["c", "2"]])
+
+
+def test_a_packed_input_is_read() -> None:
+    for suffix, packed in (("xz", lzma.compress), ("gz", gzip.compress), ("bz2", bz2.compress)):
+        assert verifier.unpacked(f"in.jsonl.{suffix}", packed(b"content")) == b"content"

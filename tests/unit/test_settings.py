@@ -167,6 +167,7 @@ def test_refused(name: str, value: Any) -> None:
         ({"keep": ["none", "longest"]}, "Give none alone: no document of a group is kept"),
         ({"keep": ["max:a", "max:a"]}, "Give each policy once."),
         ({"keep": "order:split"}, "Name each value of the column once, the preferred one first"),
+        ({"keep": "order:"}, "Name the column and its values"),
         ({"keep": "order"}, "Name the column and its values, the preferred one first: order:COLUMN=a,b,c."),
         ({"keep": "newest"}, "To keep the newest one, name the column of dates: max:COLUMN."),
         ({"keep": "max"}, "Name the column: max:COLUMN."),

@@ -10,10 +10,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 from neardup.cli.commands import COMMANDS, OF_LONG_WORK
+from neardup.cli.config import MOST_BYTES, find_config
 from neardup.cli.option import REQUIRED, SettingOptions, fill_record, options_of, typed_path
+from neardup.cli.options.general import RESULT_OR_COLLECTION
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
-from neardup.errors import SettingError
-from neardup.io.place import place_of
+from neardup.errors import InputError, SettingError
+from neardup.io.place import DatabaseURL, place_of
 from neardup.settings import COLLECTION_FIELDS, FIELDS, Settings
 from neardup.settings.rules import as_tuple
 
@@ -122,3 +124,20 @@ def test_long_work_has_its_options_or_says_why_not(command: str) -> None:
         assert not one.without
     else:
         assert {*OF_LONG_WORK} <= given | one.without.keys()
+
+
+def test_a_result_may_be_at_a_url_and_a_collection_in_a_database() -> None:
+    read = RESULT_OR_COLLECTION.read
+    assert read is not None
+    assert (read("s3://box/out"), read("out")) == (Path("s3://box/out"), Path("out"))
+    assert isinstance(read("postgresql://host/mail"), DatabaseURL)
+
+
+def test_a_file_of_options_has_at_most_a_megabyte(tmp_path: Path) -> None:
+    file = tmp_path / "neardup.toml"
+    file.write_bytes(b"threshold = 0.7\n".ljust(MOST_BYTES))
+    assert find_config(file) is not None
+    file.write_bytes(b"threshold = 0.7\n".ljust(MOST_BYTES + 1))
+    with pytest.raises(InputError) as refused:
+        find_config(file)
+    assert f"{MOST_BYTES:,} bytes" in str(refused.value)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents
-from neardup.io.readers.columns import join_ids
+from neardup.io.readers.columns import find_labels, join_ids
 from support.messages import each_has_parts, has_parts
 
 
@@ -89,3 +92,14 @@ def test_ids_of_several_chunks_are_joined() -> None:
     assert joined.type == pa.large_string()
     assert joined.to_pylist() == ["1", None, "a", "b"]
     assert len(join_ids([])) == 0
+
+
+@pytest.mark.parametrize(("values", "holds"), [([0.5, 2], "numbers"), ([["a"], ["b"]], "values of other types")])
+def test_values_of_lines_that_are_no_labels_are_refused(values: list[object], holds: str, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"text": "a", "of": value, "is": "b"}) + "\n" for value in values))
+    opened = open_documents(path)
+    find_labels(opened, "is", "--by")
+    with pytest.raises(InputError) as refused:
+        find_labels(opened, "of", "--by")
+    assert has_parts(str(refused.value), '"of"', holds)

@@ -14,6 +14,7 @@ import neardup as nd
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
+from neardup.io.readers.discovery import matching
 from neardup.io.readers.folders import is_result
 from support.messages import each_has_parts, has_parts
 from support.reading import lines_of, read_all
@@ -280,3 +281,16 @@ def test_arrow_files_are_data(tmp_path: Path, kind: str) -> None:
         _, numbers, problems = read_all(open_documents(tmp_path / "a.arrow"), ["id"])
         assert 0 < len(numbers) < 1000
         assert "file is lost" in problems[0].reason
+
+
+def test_each_part_of_a_pattern_matches_one_folder_and_two_stars_any_number(tmp_path: Path) -> None:
+    for name in ("a1/b.txt", "a1/c/b.txt", "a2/b.md", "z/b.txt", "b.txt"):
+        write(tmp_path, name, b"x")
+
+    def found(pattern: str) -> list[str]:
+        names = matching(str(tmp_path), Path(pattern).parts, lambda path: "a2" not in path)
+        return sorted(Path(name).relative_to(tmp_path).as_posix() for name in names)
+
+    assert found("a*/b*") == ["a1/b.txt"]
+    assert found("a*/*/b.txt") == ["a1/c/b.txt"]
+    assert found("**/b.txt") == ["a1/b.txt", "a1/c/b.txt", "b.txt", "z/b.txt"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 
 import numpy as np
@@ -69,3 +70,10 @@ def test_keys_have_seals_of_their_own() -> None:
     one, other = (stream_seals(keys, key_of(bytes([number]) * 32)) for number in (1, 2))
     assert len(np.unique(one, axis=0)) == len(keys)
     assert not (one == other).any()
+
+
+def test_the_numbers_of_a_secret_are_those_of_every_release() -> None:
+    parts = [part.tobytes() for part in key_of(bytes(range(32)))]
+    assert [len(part) // 8 for part in parts] == [79, 65, 2, 4]
+    # collections and fingerprints hold hashes under the numbers of their secret
+    assert hashlib.sha256(b"".join(parts)).hexdigest().startswith("54a50668b523e16e4700b822")

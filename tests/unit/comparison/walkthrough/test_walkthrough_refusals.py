@@ -36,6 +36,11 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
         "17. Try: Choose others, or draw them with a seed.",
     ),
     (
+        {"coefficients": [(4, 9), (1, -1)]},
+        "The coefficients 1:-1 make no order of 16 rows. Allowed: b from 0, a from 1 and no multiple of the prime "
+        "17. Try: Choose others, or draw them with a seed.",
+    ),
+    (
         {"coefficients": [(4, 9)], "family": "multiply-shift"},
         "The coefficients 4:9 are not those of a multiply-shift function. "
         "Allowed: a odd and b from 0, both below 2³². "

@@ -69,6 +69,7 @@ def test_it_is_the_first_one_of_the_whole_comparison(pair: tuple[str, str]) -> N
         ("x " * 300_000 + "-5 y", "x\n" * 300_000 + "5 y", "sign or operator: “-5” here, “5” there"),
         ("paid 5 of 9", "paid 6 of 9", "text left out: “5” here, “6” there"),
         ("a" + "-" * 5000 + " b", "a" + "-" * 5001 + " b", "punctuation: "),
+        ("x" * 900 + "R" + "y" * 5000, "x" * 900 + "r" + "y" * 5000, f"case: “{'x' * 24}Ry"),
         ("so\u00adft", "soft", "form of letters: “so\\xadft” here, “soft” there"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from neardup.deduplication.run.predict import (
 from neardup.io.readers import choose_columns, open_files
 from neardup.settings import GroupSettings, SearchSettings, Settings
 from neardup.text.sketch.documents import ShingleSets
+from support.messages import has_parts
 
 DOCUMENTS = 3000
 
@@ -35,6 +37,12 @@ def sets(*members: range) -> ShingleSets:
 
 def asked(settings: Settings) -> tuple[SearchSettings, GroupSettings]:
     return settings.search, settings.grouping
+
+
+def test_a_limit_below_the_memory_of_a_run_is_warned_of() -> None:
+    costs = [RunCost(10, memory=500_000_000, disk=0, seconds=1, limit=limit) for limit in (None, 5 * 10**8)]
+    assert [cost.warning for cost in costs] == [None, None]
+    assert has_parts(replace(costs[1], limit=499_000_000).warning or "", "499.0 MB", "10 documents", "500.0 MB")
 
 
 def test_time_and_memory_follow_from_shingles_and_pairs() -> None:

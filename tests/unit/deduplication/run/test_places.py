@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.deduplication.run.places import StoredPlaces
+from neardup.deduplication.run.places import StoredPlaces, links
 from support.made_reviews import make_result
 
 
@@ -34,3 +34,9 @@ def test_rows_without_a_recorded_place_have_none(tmp_path: Path) -> None:
 def test_a_result_without_located_documents_has_no_place(tmp_path: Path, rows: list[int]) -> None:
     places = places_of(tmp_path, texts={"alone": "first of all", "lonely": "second"})
     assert [found.tolist() for found in places.of_rows(np.array(rows))] == [[-1] * len(rows)] * 2
+
+
+def test_documents_with_one_text_have_a_link_of_one() -> None:
+    found = nd.find(["one two three four five six seven"] * 2)
+    assert links(found, (0, 1), {0: 0, 1: 0}, {}) == ((0, 1, 1.0),)
+    assert links(found, (0, 1), {}, {}) == ()

@@ -158,3 +158,4 @@ def test_show_says_of_which_side_it_speaks(
     assert "old:1 (of the reference set)" in shown["old:1"]
     assert "old.jsonl" in shown["old:1"]
     assert "outside them" in shown["0"], "input 0 is in no group, old:0 is"
+    assert "neardup report" not in shown["0"]  # there is no older page

@@ -122,3 +122,8 @@ def test_refused(arguments: tuple[int, ...], said: str) -> None:
     with pytest.raises(SettingError) as error:
         nd.hamming_plan(*arguments)
     assert said in str(error.value)
+
+
+def test_a_block_may_have_one_bit() -> None:
+    levels = {design.levels for design in designs(5, 1, 100)}
+    assert {levels_of for levels_of in levels if len(levels_of) < 2} == {(), *(((n, n - 1),) for n in range(2, 6))}
