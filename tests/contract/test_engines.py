@@ -352,7 +352,7 @@ def test_the_documented_command_keeps_all_types_and_logs_nothing(
     kept, expected = (one.read() for one in (part, local))
     for name in table.column_names:
         assert kept[name].to_pylist() == expected[name].to_pylist(), name
-    refused = run("dedup", "refused.parquet", "--engine", "spark", "--master", "local[1]", "-o", "other")
+    refused = run("dedup", tmp_path / "refused.parquet", "--engine", "spark", "-o", tmp_path / "other")
     assert refused.status == 2
     assert has_parts(refused.err, '"decimal256(50, 3)"', "up to 38 digits", "without --engine")
     assert not (tmp_path / "other").exists()

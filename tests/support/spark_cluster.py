@@ -51,7 +51,7 @@ class Cluster:
     def kill_a_worker(self) -> None:
         """End the first worker and its executor at once, without giving them time for anything."""
         worker = self.workers[0]
-        for pid in [worker.pid, *_children(worker.pid)]:
+        for pid in [worker.pid, *children(worker.pid)]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         worker.wait()
@@ -131,13 +131,13 @@ def _start(folder: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]:
         )
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
     """The processes that a process has started, and theirs."""
     found: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             own = [int(child) for child in (task / "children").read_text().split()]
-            found += [*own, *(grandchild for child in own for grandchild in _children(child))]
+            found += [*own, *(grandchild for child in own for grandchild in children(child))]
     return found
 
 

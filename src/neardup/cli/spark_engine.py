@@ -167,6 +167,8 @@ def _session(master: str | None) -> SparkSession:
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     if SparkContext._active_spark_context is None:
         conf = SparkConf().setAppName("neardup dedup").set("spark.ui.showConsoleProgress", "false")
+        # most of the processor time of a small run went into compiling Java for speed that it never used
+        conf.setIfMissing("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
         if master:
             conf.setMaster(master)
         _log_as_we_do()

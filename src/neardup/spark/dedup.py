@@ -103,7 +103,7 @@ def _found(df: DataFrame, rows: DataFrame, id: str, job: SparkJob) -> Deduplicat
     require_ids(sketches, job.first_new)
     copies = copies_of(sketches, job)
     counts, shingles = _totals(sketches, copies, job)
-    documents = sketches.where("units > 0").join(copies.select("row"), "row", "left_anti")
+    documents = sketches.where("units > 0").join(job.broadcast(copies.select("row"), "copies"), "row", "left_anti")
     method, entries = _method(documents, shingles, job)
     if entries is not None:
         pairs, part = none, components(chains(entries), job, "parts")
@@ -143,14 +143,15 @@ def _method(documents: DataFrame, shingles: int, job: SparkJob) -> tuple[str, Da
 
 
 def _totals(frame: DataFrame, copies: DataFrame, job: SparkJob) -> tuple[dict[str, int], int]:
-    """The numbers of rows read, without text, and different; the units of these."""
+    """The numbers of rows read, without text, and different; the units of these. Counts the copies."""
     new = f"row >= {job.first_new}"
     sums = frame.selectExpr(
         f"count_if({new})", f"count_if({new} and units = 0)", "count_if(units > 0)", "coalesce(sum(units), 0)"
     ).first()
-    again = copies.selectExpr("count_if(units > 0)", "coalesce(sum(units), 0)").first()
+    again = copies.selectExpr("count_if(units > 0)", "coalesce(sum(units), 0)", "count(*)").first()
     assert sums is not None
     assert again is not None
+    job.rows["copies"] = again[2]
     counts = {"read": sums[0], "without_text": sums[1], "documents": sums[2] - again[0]}
     return counts, sums[3] - again[1]
 
@@ -167,16 +168,18 @@ def _result(
     gone = tables["groups"].where("not kept").select("id")
     if job.settings.keep.empty == "drop":
         gone = gone.union(frame.where(f"row >= {job.first_new} and units = 0").select("id"))
-    gone = job.keep(gone, "removed", counted=True)
-    kind = gone.schema["id"].dataType.simpleString()
-    out = gone.withColumnRenamed("id", GONE)
-    kept = df.join(out, functions.col(quoted(id)).cast(kind) == functions.col(GONE), "left_anti")
     numbers = rows.selectExpr(
         "count_if(of = 'copies') as copies",
         "count_if(of = 'pairs') as pairs",
         "count_if(groups_representative) as groups",
+        "count_if(not groups_kept) as removed",
     ).first()
     assert numbers is not None
-    removed = job.rows["removed"]
-    counts |= {**numbers.asDict(), "kept": counts["read"] - removed, "removed": removed}
+    without_text = counts["without_text"] if job.settings.keep.empty == "drop" else 0
+    removed = job.rows["removed"] = numbers["removed"] + without_text
+    kind = gone.schema["id"].dataType.simpleString()
+    out = job.broadcast(gone.withColumnRenamed("id", GONE), "removed", width=8)
+    kept = df.join(out, functions.col(quoted(id)).cast(kind) == functions.col(GONE), "left_anti")
+    counts |= {name: numbers[name] for name in ("copies", "pairs", "groups")}
+    counts |= {"kept": counts["read"] - removed, "removed": removed}
     return Deduplicated(kept, **tables, counts=counts, settings=job.settings, method=method, job=job)

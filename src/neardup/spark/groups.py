@@ -111,6 +111,7 @@ def components(edges: DataFrame, job: SparkJob, name: str) -> DataFrame:
         stars = job.spark.createDataFrame(forest)
     else:
         stars = _stars(left, job, name)
+    job.rows["members"] = 2 * job.rows[f"{name}-contracted"]  # at most
     members = stars.selectExpr("a as row", "b as part")
     roots = stars.selectExpr("b as row", "b as part").distinct()
     return job.keep(members.union(roots), name)
@@ -291,7 +292,8 @@ def result_rows(
     marked = members.join(parts.hub.selectExpr("row", f"{IS_HUB} as h"), "row", "left")
     marked = marked.join(parts.closed.selectExpr("row", f"{IS_CLOSED} as c"), "row", "left")
     of_frame = frame.select("row", "units", "bytes", "id", "shingles", "key_a", "characters")
-    rows = marked.join(of_frame, "row").selectExpr(
+    # the sets of all other documents need not move
+    rows = of_frame.join(job.broadcast(marked, "copies", "copies", "members"), "row").selectExpr(
         "part",
         f"{ROW} as kind",
         "row as x",

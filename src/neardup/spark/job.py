@@ -58,6 +58,8 @@ OWN = "_neardup_"
 """How the names of our own columns begin, beside the columns of the input."""
 
 _WORD = 8
+SENT = 2_000_000
+"""Rows of a few numbers that may be sent to all executors: 64 MB."""
 
 
 def checked(values: Mapping[str, Any]) -> Settings:
@@ -125,6 +127,12 @@ class SparkJob:
         self.spark.sparkContext.setJobDescription("neardup")
         self.seconds[name] = monotonic() - began
         return stored
+
+    def broadcast(self, table: DataFrame, *counted: str, width: int = 1) -> DataFrame:
+        """``table``, which goes to all executors if it has at most the rows ``counted``, and these are few."""
+        from pyspark.sql import functions
+
+        return functions.broadcast(table) if width * sum(self.rows[name] for name in counted) <= SENT else table
 
     def release(self) -> None:
         """Drop the key; Spark drops the tables in its storage when nobody refers to them any more."""

@@ -40,6 +40,7 @@ from neardup.errors import InputError
 from neardup.settings import TextSettings
 from neardup.spark.groups import EDGES
 from neardup.spark.job import (
+    SENT,
     Batches,
     batch_of,
     binary,
@@ -70,9 +71,6 @@ _TEXT_BYTES = 1 << 25
 
 _KEYS = "key long, row long, hub boolean"
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-
-_SENT = 2_000_000
-"""Candidate pairs whose documents may be sent to all executors: 64 MB."""
 PAIRS = "a long, b long, shared long, size_a long, size_b long"
 
 _MOST_BITS = 27
@@ -132,13 +130,10 @@ def _fingerprinted(batch: pa.RecordBatch, settings: TextSettings, plan: Plan | N
 
 def copies_of(frame: DataFrame, job: SparkJob) -> DataFrame:
     """(row, first, units): the rows that are exact copies, each with the first row of its text."""
-    from pyspark.sql import functions
-
     alike = frame if job.settings.keep.empty == "one" else frame.where("units > 0")
     same = ["key_a", "key_b", *["characters"] * (job.settings.search.copies == "identical")]
-    firsts = alike.groupBy(*same).agg(functions.expr("min(row) as first"), functions.expr("count(*) as n"))
-    joined = alike.select("row", "units", *same).join(firsts.where("n > 1"), same)
-    return job.keep(joined.where("row > first").select("row", "first", "units"), "copies")
+    first = f"min(row) over (partition by {', '.join(same)}) as first"
+    return job.keep(alike.selectExpr("row", first, "units").where("row > first"), "copies")
 
 
 def require_ids(frame: DataFrame, first_new: int) -> None:
@@ -210,11 +205,9 @@ def _of_buckets(key: Int64s, row: Int64s, hub: Bools, first_new: int) -> pa.Reco
 
 def verified(pairs: DataFrame, sets: DataFrame, job: SparkJob) -> DataFrame:
     """(a, b, shared, size_a, size_b) of the ``pairs`` (a, b) that meet the criterion; ``sets``: row, shingles."""
-    from pyspark.sql import functions
-
-    if job.rows["candidates"] <= _SENT:  # the sets of all other documents need not move
+    if job.rows["candidates"] <= SENT:  # the sets of all other documents need not move
         ends = pairs.selectExpr("a as row").union(pairs.selectExpr("b as row")).distinct()
-        sets = sets.join(functions.broadcast(ends), "row", "left_semi")
+        sets = sets.join(job.broadcast(ends, "candidates"), "row", "left_semi")
     of_a = sets.selectExpr("row as a", "shingles as set_a")
     of_b = sets.selectExpr("row as b", "shingles as set_b")
     joined = pairs.join(of_a, "a").join(of_b, "b")
