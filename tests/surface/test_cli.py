@@ -119,6 +119,7 @@ def test_dry_run_shows_the_groups_and_writes_nothing(run: Run, mails: Path, tmp_
     assert "kept" not in result.out
     by = run("dedup", mails, "--dry-run", "--by", "id")
     assert not {"removed", "kept", "by.parquet"} & set(by.out.replace(";", "").split())
+    assert by.out.split()[:2] == ["by", "id"]
     group = run("group", mails, "--dry-run").out
     assert "remove" not in group
     assert has_parts(result.out, "near copy of a", "0.979 (shared 95 of 96 + 96 shingles)")

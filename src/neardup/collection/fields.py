@@ -196,7 +196,7 @@ def holds(values: Iterable[Value], compared: Operator, value: Value) -> bool:
 def merged_metadata(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Metadata with changes: a None deletes, a record is merged, anything else replaces (RFC 7396).
 
-    >>> merged({"a": 1, "b": {"c": 1, "d": 2}}, {"a": None, "b": {"c": None, "e": 3}, "f": {"g": None}})
+    >>> merged_metadata({"a": 1, "b": {"c": 1, "d": 2}}, {"a": None, "b": {"c": None, "e": 3}, "f": {"g": None}})
     {'b': {'d': 2, 'e': 3}, 'f': {}}
     """
     found = dict(before)

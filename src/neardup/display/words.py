@@ -239,7 +239,7 @@ def _column(char: str) -> int:
 def shorten(text: str, width: int) -> str:
     """Return the text, cut to ``width`` columns if it is longer.
 
-    >>> shortened("the night is dark", 12), shortened("dark", 12)
+    >>> shorten("the night is dark", 12), shorten("dark", 12)
     ('the night i…', 'dark')
     """
     if columns(text) <= width:
@@ -330,7 +330,7 @@ def tail(text: str, width: int) -> str:
 def colour_line(line: Iterable[Fragment], codes: Mapping[str, str]) -> Iterator[str]:
     r"""Yield a line as strings with styles as colours (``codes``: SGR parameters by style; empty: no colour).
 
-    >>> "".join(painted([("gone", "removed"), (" stays", "")], {"removed": "31"}))
+    >>> "".join(colour_line([("gone", "removed"), (" stays", "")], {"removed": "31"}))
     '\x1b[31mgone\x1b[0m stays'
     """
     for text, style in line:

@@ -186,7 +186,7 @@ def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """Return a value that may be one or several as several.
 
-    >>> listed("longest"), listed(["max:date", "first"])
+    >>> as_tuple("longest"), as_tuple(["max:date", "first"])
     (('longest',), ('max:date', 'first'))
     """
     return tuple(value) if isinstance(value, list | tuple) else (value,)

@@ -99,7 +99,7 @@ class Cleaner:
 def covered_mask(size: int, places: Int64s) -> Bools:
     """Return bool[size]: what is at one of the ``places`` [begin, end), int64[k, 2].
 
-    >>> covered(4, np.array([[1, 3]])).tolist()
+    >>> covered_mask(4, np.array([[1, 3]])).tolist()
     [False, True, True, False]
     """
     edges = np.zeros(size + 1, np.int64)
@@ -112,7 +112,7 @@ def covered_mask(size: int, places: Int64s) -> Bools:
 def merged_places(places: Int64s) -> Int64s:
     """Return the places [begin, end), int64[k, 2], as ascending runs with room between them.
 
-    >>> merged(np.array([[4, 6], [0, 2], [1, 3], [6, 7]])).tolist()
+    >>> merged_places(np.array([[4, 6], [0, 2], [1, 3], [6, 7]])).tolist()
     [[0, 3], [4, 7]]
     """
     if not len(places):

@@ -96,7 +96,7 @@ def stream_seals(keys: UInt64s, key: Key) -> UInt64s:
     """Return the seals uint64[n, 2] of stream keys uint64[n, 2] that were made under ``key``.
 
     >>> from neardup.text.keys import key_of
-    >>> seals = sealed(np.array([[1, 2], [1, 3], [1, 2]], np.uint64), key_of(bytes(32)))
+    >>> seals = stream_seals(np.array([[1, 2], [1, 3], [1, 2]], np.uint64), key_of(bytes(32)))
     >>> bool((seals[0] == seals[2]).all()), bool((seals[0] == seals[1]).any())
     (True, False)
     """

@@ -120,3 +120,12 @@ def test_a_sentence_that_a_hard_line_end_cuts_is_in_one_row_with_its_difference(
     assert kinds == ("equal same", "changed", "equal same")
     words = "".join(part for piece in cells[1][0].pieces for part, _ in piece.parts)
     assert words.split() == (texts[0] + after).split()
+
+
+def test_equal_text_before_a_difference_is_folded_from_its_row_on() -> None:
+    equal = (
+        "no. due Rate (see -\n\nby no. paid, was sum 5,000.00 5,000.00 no. May Rate (see, - X; a.b) "
+        "to 5,000.00 (see by sum to! the not rate Rate a.b) the 5,000.00 is Rate. the"
+    )
+    shown = nd.compare(f"{equal} 5,000.00 by. ", f"{equal} -5,000,00 by, ")._repr_html_()
+    assert shown.count('<summary dir="ltr">38 equal tokens</summary>by no. paid') == 2

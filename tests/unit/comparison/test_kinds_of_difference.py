@@ -258,6 +258,11 @@ def test_kinds_are_the_same_whatever_the_settings_of_a_comparison() -> None:
         (f"{MAIL}\n{MARKED}", "quoted reply: B quotes 42 of 42 tokens of A and has 17 of its own"),
         (TEXT.replace("bridge", "iron tunnel"), "wording: 1 token only in A, 2 only in B, in 1 place"),
         (
+            f"{LINES[1]}\n{LINES[0]}\n{LINES[2].replace(' 9', ' -9')}",
+            "wording: the same 42 tokens in another order; 1 passage moved (14 tokens); "
+            "in equal text 1 sign or operator differs",
+        ),
+        (
             f"{LINES[1]}\n{LINES[0]}\n{LINES[2].replace('17', 'noon')}",
             "wording: 1 token only in A, 1 only in B, in 1 place; 1 passage moved (14 tokens)",
         ),

@@ -155,3 +155,15 @@ def test_a_number_is_changed_as_a_whole(texts: tuple[str, str]) -> None:
             for one in expressions_of(text, spans, 0, pieces[0].begin, pieces[-1].end):
                 inside = set(range(*spans[one.first])) & changed
                 assert (inside != set()) == set(range(one.begin, one.end)).issubset(changed)
+
+
+def test_a_number_in_a_moved_passage_has_moved_with_it() -> None:
+    a = (
+        "it 5,000.00 rate by of rate. 7 by rate Rate it 12 paid paid! rate paid Mr. it X; 7 the rate. "
+        "5,000.00 12 7 it"
+    )
+    b = "12 May is it paid (see -, rate paid Mr, it X; 7 the rate, it 5,000.00 rate by of rate. 5,000.00 12 7 it"
+    shown = nd.compare(a, b).text()
+    assert "5,000.00" in shown
+    assert "[-5,000.00-]" not in shown
+    assert "{+5,000.00+}" not in shown

@@ -248,3 +248,15 @@ def test_pins_that_agree() -> None:
     assert not Pin(modified="2026-03-02T10:00:00.1Z", size=5).is_of(Pin(modified="2026-03-02T10:00:00.2Z", size=5))
     assert Pin('"a"', "7").is_of(Pin('"b"', "7"))  # metadata of a generation have changed
     assert not Pin(version="7").is_of(Pin(version="8"))
+
+
+def test_a_wait_is_reported_once_no_byte_has_come_for_a_while() -> None:
+    lines: list[str] = []
+    with reporting_lines(lines.append), answers.Wait("http://host/a", 60.0) as wait:
+        wait._timer.cancel()
+        wait.heard()
+        wait._look()
+        assert lines == []
+        wait._heard -= 6
+        wait._look()
+    assert [has_parts(line, "http://host/a", "60 seconds") for line in lines] == [True]

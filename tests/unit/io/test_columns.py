@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import InputError
@@ -103,3 +104,10 @@ def test_values_of_lines_that_are_no_labels_are_refused(values: list[object], ho
     with pytest.raises(InputError) as refused:
         find_labels(opened, "of", "--by")
     assert has_parts(str(refused.value), '"of"', holds)
+
+
+def test_columns_of_several_kinds_are_conflicts_and_numbers_are_none(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "a", "of": "x", "size": 1, "both": 2}\n')
+    pq.write_table(pa.table({"text": ["b"], "of": ["y"], "size": [0.5], "both": ["z"]}), tmp_path / "b.parquet")
+    opened = open_documents([tmp_path / "a.jsonl", tmp_path / "b.parquet"])
+    assert {*opened.conflicts} == {"both"}  # type: ignore[attr-defined]

@@ -110,7 +110,7 @@ def merged_parts(parts: Sequence[Node], *, all_needed: bool) -> tuple[Node, ...]
     """The parts of an AND (``all_needed``) or an OR, in their order, without those that others make superfluous.
 
     >>> from neardup.collection.query import parse
-    >>> [part.value for part in merged(parse("n>=0 AND n>=1 AND n>=2").root.parts, all_needed=True)]
+    >>> [part.value for part in merged_parts(parse("n>=0 AND n>=1 AND n>=2").root.parts, all_needed=True)]
     ['2']
     """
     kept: list[Node] = []

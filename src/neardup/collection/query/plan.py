@@ -75,7 +75,7 @@ def chosen_draw(n: int, c: int, available: int, probability: float) -> Promise |
     very draw that the promise is about: a query that is half boilerplate has fewer hits just when its sample is
     full of boilerplate.
 
-    >>> found = promised(1000, 200, 100, 0.8)
+    >>> found = chosen_draw(1000, 200, 100, 0.8)
     >>> found.drawn, found.hits, round(found.recall, 4)
     (99, 17, 0.8074)
     """
@@ -115,7 +115,7 @@ def _fewest_drawn(n: int, c: int, drawn: int, hits: int, probability: float) -> 
 def tail_probabilities(n: int, c: int, drawn: int) -> Floats:
     """float64[drawn + 2]: entry h is P(h or more hits among ``drawn``), hypergeometric.
 
-    >>> [round(float(chance), 3) for chance in passing(10, 5, 2)]
+    >>> [round(float(chance), 3) for chance in tail_probabilities(10, 5, 2)]
     [1.0, 0.778, 0.222, 0.0]
     """
     least, most = max(0, drawn - (n - c)), min(c, drawn)

@@ -220,7 +220,7 @@ def _source_text(clause: Fingerprint) -> str:
 def quoted_text(text: str) -> str:
     r"""The text between quotation marks, with \" \\ \n \r \t, and \u{…} for all other unprintable characters.
 
-    >>> print(quoted('say "no"\x1b'))
+    >>> print(quoted_text('say "no"\x1b'))
     "say \"no\"\u{1b}"
     """
     if text.isprintable():  # and this is fast for long texts

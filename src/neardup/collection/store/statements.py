@@ -20,7 +20,7 @@ NO_LIMIT = (1 << 63) - 1
 def list_parameter(numbers: Int64s | Iterable[int]) -> str:
     """Whole numbers as the parameter of ``LISTED``.
 
-    >>> listed([3, 5])
+    >>> list_parameter([3, 5])
     '[3, 5]'
     """
     return json.dumps(numbers.tolist() if hasattr(numbers, "tolist") else list(numbers))

@@ -246,7 +246,7 @@ def _block_sentence(kind: Kind) -> str:
         return f"{holds}; {of_moved}" if blocks.moved.any() else holds
     if kind.name == kinds.INSERTED:
         return f"{more} has one more passage, of {counted(kind.own, 'token')}"
-    if kind.name == kinds.MOVED:
+    if kind.name == kinds.MOVED or not any(blocks.left):  # of the same words, with other signs: wording
         same = f"the same {counted(kind.sizes[0], 'token')} in another order"
         return f"{same}; {of_moved}" if blocks.moved.any() else same  # short lines are moved without blocks
     if kind.name == kinds.QUOTED:

@@ -283,7 +283,7 @@ def flow_lines(text: str) -> str:
     A line end of two characters is a space and ``FILLER``, which is not shown.
     A line end is hard if the first word of the next line would not have fitted into the line, as in mails and PDF.
 
-    >>> flowed("The harbour office closes on Friday because of the works on the\nquay.\n\nAll others stay.")
+    >>> flow_lines("The harbour office closes on Friday because of the works on the\nquay.\n\nAll others stay.")
     'The harbour office closes on Friday because of the works on the quay.\n\nAll others stay.'
     """
     lines, out = text.splitlines(keepends=True), []

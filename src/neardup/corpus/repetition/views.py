@@ -118,7 +118,7 @@ def excerpt(passage: str, most: int = 100) -> str:
 def doubling_intervals(values: Int64s, least: int) -> list[tuple[int, int, int]]:
     """Count values in intervals that double: (first, last, number of values), from ``least`` to the largest one.
 
-    >>> doubling(np.array([50, 99, 100, 500]), 50)
+    >>> doubling_intervals(np.array([50, 99, 100, 500]), 50)
     [(50, 99, 2), (100, 199, 1), (200, 399, 0), (400, 799, 1)]
     """
     if not len(values):

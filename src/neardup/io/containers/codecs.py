@@ -62,7 +62,7 @@ def unpacked_stream(raw: Any, codec: str, name: str = "FILE") -> Any:
 def unpacked_bytes(data: bytes, codec: str, most: int) -> bytes:
     """Return the unpacked bytes. Raises InputError for more than ``most`` bytes, and for damaged or cut off data.
 
-    >>> unpacked(bz2.compress(b"a text"), "bz2", 100)
+    >>> unpacked_bytes(bz2.compress(b"a text"), "bz2", 100)
     b'a text'
     """
     parts, length = [], 0

@@ -86,7 +86,7 @@ class Content:
 def sorted_attachments(found: Iterable[tuple[str, int, str]]) -> tuple[Attachment, ...]:
     """Return the attachments sorted, with printable names. Raises InputError for more than ``ATTACHMENTS``.
 
-    >>> [one[:3] for one in attached([("plan.pdf", 4, "88d4"), ("a\\n.txt", 1, "ca97")])]
+    >>> [one[:3] for one in sorted_attachments([("plan.pdf", 4, "88d4"), ("a\\n.txt", 1, "ca97")])]
     [('a .txt', 1, 'ca97'), ('plan.pdf', 4, '88d4')]
     """
     listed: list[Attachment] = []
@@ -124,7 +124,7 @@ def cleaned_metadata(say: Callable[[], Mapping[str, object]]) -> Metadata:
 
     Bad metadata never prevents a document from being read: when ``say`` fails, the result is empty.
 
-    >>> described(lambda: {"title": " A\\n title ", "to": ["a@b.org", ""], "author": None, "cc": []})
+    >>> cleaned_metadata(lambda: {"title": " A\\n title ", "to": ["a@b.org", ""], "author": None, "cc": []})
     {'title': 'A title', 'to': ['a@b.org']}
     """
     try:

@@ -134,7 +134,7 @@ class _Strings(Handlers):
 def unescaped_cell(text: str) -> str:
     """Return a text of a cell with its escaped characters.
 
-    >>> unescaped("one_x000D_two, _x005F_x000D_")
+    >>> unescaped_cell("one_x000D_two, _x005F_x000D_")
     'one\\rtwo, _x000D_'
     """
     return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text

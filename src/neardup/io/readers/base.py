@@ -115,7 +115,7 @@ def aside_note(aside: Sequence[Aside]) -> list[str]:
 def names_in_words(names: Iterable[str]) -> str:
     """Return the first names and the number of the others.
 
-    >>> named(["a", "b"]), named("abcdef")
+    >>> names_in_words(["a", "b"]), names_in_words("abcdef")
     ('a, b', 'a, b, c and 3 more')
     """
     every = list(names)

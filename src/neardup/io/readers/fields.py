@@ -59,7 +59,7 @@ def parts_of(name: str) -> list[str]:
 def joined_name(names: str | Sequence[str] | None) -> str | None:
     """Return one name for the names of a text: None without any, and names with commas in double quotes.
 
-    >>> joined(["title", "a,b"]), joined([]), joined("body")
+    >>> joined_name(["title", "a,b"]), joined_name([]), joined_name("body")
     ('title,"a,b"', None, 'body')
     """
     if names is None or isinstance(names, str):

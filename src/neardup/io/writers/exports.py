@@ -172,8 +172,10 @@ def for_spreadsheets(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def protect_formula(value: str) -> str:
     """Return a text for a CSV file; an apostrophe precedes one that a spreadsheet would take for a formula.
 
-    >>> protected("=1+1"), protected("'=1"), protected("a=1"), unprotected(protected("-x"))
-    ("'=1+1", "''=1", 'a=1', '-x')
+    >>> protect_formula("=1+1"), protect_formula("'=1"), protect_formula("a=1")
+    ("'=1+1", "''=1", 'a=1')
+    >>> unprotect_formula(protect_formula("-x"))
+    '-x'
     """
     return f"'{value}" if _FORMULA.match(value) else value
 

@@ -64,11 +64,11 @@ def difference_in_words(kind: Kind) -> str:
 
     >>> from neardup.comparison.kinds.rules import kind_of
     >>> from neardup.text.units import read
-    >>> described(kind_of(read("Pay 10 coins by noon"), read("Pay 1,200 coins by noon")))
+    >>> difference_in_words(kind_of(read("Pay 10 coins by noon"), read("Pay 1,200 coins by noon")))
     'differs in 1 number'
-    >>> described(kind_of(read("Pay 10 coins"), read("Pay 10 coins by noon")))
+    >>> difference_in_words(kind_of(read("Pay 10 coins"), read("Pay 10 coins by noon")))
     'adds 2 words'
-    >>> described(kind_of(read("Pay -10 coins by noon today"), read("Pay 10 coins by noon")))
+    >>> difference_in_words(kind_of(read("Pay -10 coins by noon today"), read("Pay 10 coins by noon")))
     'lacks 1 word in 1 place; 1 sign or operator differs in equal text'
     """
     signs = kind.characters[SIGN]
@@ -81,7 +81,7 @@ def _description(kind: Kind) -> str:
         return ""
     if kind.name == NUMBERS:
         return f"differs in {counted(kind.numbers[0], 'number')}"
-    if kind.blocks is None or kind.name == MOVED:
+    if kind.blocks is None or kind.name == MOVED or not any(kind.blocks.left):
         return _STORED[kind.name]
     if kind.name == QUOTED:
         own = counted(kind.own, "word")

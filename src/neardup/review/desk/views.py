@@ -331,7 +331,7 @@ class Ordered:
 def ranks_of(values: np.ndarray) -> Int64s:
     """Return the rank of each value, ascending; equal ones in their order, NaN last.
 
-    >>> ranked(np.array([3, 1, 3])).tolist()
+    >>> ranks_of(np.array([3, 1, 3])).tolist()
     [1, 0, 2]
     """
     ranks = np.empty(len(values), np.int64)

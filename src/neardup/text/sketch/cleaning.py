@@ -66,7 +66,7 @@ def clean_texts(texts: pa.Array, settings: TextSettings) -> Cleaned:
     """Leave out the parts of string or binary ``texts`` that the settings name; nulls count as empty.
 
     >>> from neardup.settings import Settings
-    >>> made = cleaned(pa.array(["Paid 12 to a@b.org"]), Settings.of(mask=[r"\\S+@\\S+"], ignore_numbers=True))
+    >>> made = clean_texts(pa.array(["Paid 12 to a@b.org"]), Settings.of(mask=[r"\\S+@\\S+"], ignore_numbers=True))
     >>> made.texts[0].as_py().split(), made.counts.tolist()
     ([b'Paid', b'to'], [[1, 1], [1, 1], [0, 0]])
     """
