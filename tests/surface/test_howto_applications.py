@@ -32,7 +32,7 @@ def code_of(page: str) -> dict[str, Any]:
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Any]:
-    pytest.importorskip("fastapi", reason="the extra service is not installed")
+    pytest.importorskip("fastapi", reason="fastapi is not installed")
     testing = pytest.importorskip("starlette.testclient", reason="httpx is not installed")
     app = code_of("applications.md")["make_app"](str(tmp_path / "mail.neardup"))
     with testing.TestClient(app) as made:

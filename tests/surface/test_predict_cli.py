@@ -68,10 +68,10 @@ def test_the_working_files_are_predicted_to_the_byte(source: Path, tmp_path: Pat
 
 
 def test_the_sets_of_candidates_that_do_not_fit_are_predicted(source: Path) -> None:
-    """8 bytes for each shingle of a quarter of the documents; the keys of bands have gone by then."""
+    """8 bytes for each shingle of .3 of the documents; the keys of bands have gone by then."""
     options = {"method": "lsh", "threshold": 0.95, "recall": 0.5}  # few bands
     made, fits = (predicted(source, memory=memory, **options) for memory in (0.001, 2))
-    candidates = 8 * 20 / 4 * made.documents
+    candidates = 8 * 20 * 0.3 * made.documents
     assert made.disk == pytest.approx(max(fits.disk, candidates), rel=0.1)
     assert fits.disk < candidates
 

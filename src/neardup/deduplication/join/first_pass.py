@@ -22,6 +22,7 @@ from neardup.deduplication.join.method import BYTES_A_SHINGLE, join_room, surely
 from neardup.deduplication.join.prefix_join import with_possible_partners
 from neardup.deduplication.join.rows import Alike, Met, Rows, Sketches, first_of_equal, first_within
 from neardup.deduplication.join.shingle_store import DocumentSets, SpilledSets, most_held, sets_at
+from neardup.errors import InputError
 from neardup.io.contents import ATTACHMENTS, LISTS, NOT_EXTRACTED, Attachment, carried_by, mix_in
 from neardup.io.fingerprints import EXTRA, SKETCHES, ChunkFacts, ReadChunk, Values
 from neardup.io.inputs import (
@@ -60,6 +61,9 @@ from neardup.text.sketch import (
     simhash_rows,
     simhash_words,
 )
+
+MOST_ROWS = 1 << 32
+"""Documents of a run: tables of pairs and sorted bands name them by 32 bits."""
 
 HASH_BYTES = 8
 """Bytes of a shingle in a set."""
@@ -516,6 +520,12 @@ class _RowsUnderWay:
         """Add one chunk."""
         first, until, facts = self._rows, self._rows + len(read), read.facts
         part, new = self._corpus.parts[facts.part], facts.part == len(self._corpus.parts) - 1
+        if until > MOST_ROWS:
+            raise InputError(
+                f"More than {MOST_ROWS:,} documents",
+                f"At most {MOST_ROWS:,} in one run: pairs and bands name a document by 32 bits",
+                "Run the inputs in several runs, each against the kept documents of those before (--against)",
+            )
         self._make_room(until)
         self._keys[first:until] = read.keys
         if self._identical:

@@ -64,8 +64,8 @@ _AN_ENTRY = 43
 _WITH_PARTNERS = {"word": 0.3, "char": 1.0}
 """The share of the shingles of a ``unit`` in documents with a possible partner; the others have no entries."""
 
-_CANDIDATES = 0.25
-"""The share of the shingles that are in documents of proposed pairs."""
+_CANDIDATES, _FILED = 0.25, 0.3
+"""The share of the shingles that are in documents of proposed pairs: held at a time, and in working files."""
 
 MOST_SAMPLED, FEWEST_SAMPLED = 1000, 100
 """Documents whose pairs are all compared: fewer if they are long."""
@@ -361,7 +361,7 @@ def _different(keys: list[Any]) -> float:
 def _filed_sets(search: SearchSettings, shingles: int, documents: int) -> int:
     """Bytes of the sets that the memory does not hold: those of candidates, or all with the prefixes of a join."""
     if not surely_exact(search):
-        candidates = round(_CANDIDATES * shingles)
+        candidates = round(_FILED * shingles)
         return 0 if search.limit is None or candidates <= held_shingles(search) else HASH_BYTES * candidates
     if HASH_BYTES * shingles <= join_room(search):
         return 0

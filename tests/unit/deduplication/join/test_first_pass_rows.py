@@ -19,6 +19,7 @@ from neardup.deduplication.join.first_pass import fingerprint
 from neardup.deduplication.join.rows import Rows
 from neardup.deduplication.join.verification import verify
 from neardup.deduplication.run.stages import search
+from neardup.errors import InputError
 from neardup.io.readers import open_documents
 from neardup.io.writers.scratch import RunJournal
 from neardup.runtime import Silent
@@ -54,6 +55,17 @@ def test_a_further_feature_is_one_function(monkeypatch: pytest.MonkeyPatch, tmp_
         assert rows.columns["letters"].tolist() == [*map(len, texts)]
         monkeypatch.setattr(first_pass, "FEATURES", ())  # the second time all is in the journal
     journal.close()
+
+
+def test_more_documents_than_pairs_can_name_are_refused() -> None:
+    part = Part(open_documents(["one text", "another text"]), "text", None)
+    corpus = Corpus((part,), nd.Settings.of())
+    growing = first_pass._RowsUnderWay(corpus, None)
+    growing._rows = (1 << 32) - 1
+    (read,) = first_pass.read_chunks(corpus, 0)
+    with pytest.raises(InputError) as refused:
+        growing.add(read)
+    assert "4,294,967,296 in one run" in refused.value.allowed
 
 
 @pytest.fixture
