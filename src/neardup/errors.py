@@ -81,7 +81,7 @@ def without_core(package: str) -> tuple[str, str, str]:
     )
 
 
-def labelled(given: str, allowed: str = "", do: str = "") -> Iterator[str]:
+def labelled_parts(given: str, allowed: str = "", do: str = "") -> Iterator[str]:
     """Yield the parts of an error that are not empty, with their labels.
 
     A part that begins with its label, and a question in ``do``, stay as they are.
@@ -105,7 +105,7 @@ def message_of(given: str, allowed: str = "", do: str = "") -> str:
     >>> message_of("bits is 32", "64 or 128")
     'bits is 32. Allowed: 64 or 128.'
     """
-    return " ".join(map(_sentence, labelled(given, allowed, do)))
+    return " ".join(map(_sentence, labelled_parts(given, allowed, do)))
 
 
 def in_python(text: str) -> str:
@@ -158,7 +158,7 @@ class NeardupError(Exception):
 
     def lines(self) -> str:
         """Return the message with each part on a line of its own, without full stops."""
-        return "\n".join(labelled(self.given, self.allowed, self.do))
+        return "\n".join(labelled_parts(self.given, self.allowed, self.do))
 
 
 class SettingError(NeardupError, ValueError):

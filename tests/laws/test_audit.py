@@ -101,7 +101,7 @@ def test_an_exact_join_that_loses_pairs_is_found_out(monkeypatch: pytest.MonkeyP
 
     def lossy(*arguments: Any) -> Any:
         grouped = whole(*arguments)
-        kept = grouped.pairs.filtered(lambda some: np.arange(some.num_rows) % 3 != 0, PairRoom())
+        kept = grouped.pairs.filter(lambda some: np.arange(some.num_rows) % 3 != 0, PairRoom())
         return replace(grouped, leader=np.arange(len(grouped.leader)), pairs=kept)
 
     monkeypatch.setattr(groups, "group_found", lossy)

@@ -36,7 +36,7 @@ def matches(family: str, slots: int, seeds: int = SEEDS) -> NDArray[np.int64]:
     """Return int64[seeds, pairs]: equal values of each pair under the functions of each seed."""
     made = np.empty((seeds, len(PAIRS)), np.int64)
     for i in range(seeds):
-        hashed = FAMILIES[family].hashed(len(HELD), slots, i + 1, None)
+        hashed = FAMILIES[family].hash_rows(len(HELD), slots, i + 1, None)
         signatures = [hashed.signature(column)[0] for column in HELD.T]
         made[i] = [(signatures[a] == signatures[b]).sum() for a, b in PAIRS]
     return made

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
-from neardup.deduplication.run.exchange import export_table, exported, import_into
+from neardup.deduplication.run.exchange import export_pieces, export_table, import_into
 from neardup.errors import InputError, SettingError
 from neardup.io.decisions.records import FateOf, Judgement, PairNote, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
@@ -95,7 +95,7 @@ def read(data: bytes, form: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("form", WRITTEN)
 def test_every_form_holds_the_same(tmp_path: Path, form: str) -> None:
     found = reviewed(tmp_path / "out", ["a", "b", "c", "d"])
-    rows = read(b"".join(exported(found, state_of(tmp_path / "out"), "groups", form)), form)
+    rows = read(b"".join(export_pieces(found, state_of(tmp_path / "out"), "groups", form)), form)
     assert [row["id"] for row in rows] == ["b", "a", "c", "d"]
     assert {row["group"] for row in rows} == {"b"}
     of_c = next(row for row in rows if row["id"] == "c")
@@ -104,13 +104,13 @@ def test_every_form_holds_the_same(tmp_path: Path, form: str) -> None:
     assert [str(row["kept"]).lower() for row in rows] == ["true", "true", "true", "false"]
     assert [row["kind"] or "" for row in rows[:2]] == ["", "exact copy"]
     assert abs(float(of_c["similarity"]) - found.groups["similarity"][2].as_py()) < 1e-12
-    rows = read(b"".join(exported(found, state_of(tmp_path / "out"), "decisions", form)), form)
+    rows = read(b"".join(export_pieces(found, state_of(tmp_path / "out"), "decisions", form)), form)
     assert [(row["decision"], row["id"], row["other"] or None) for row in rows] == [
         ("keep", "b", None),
         ("represents", "a", "b"),
         ("keep both", "a", "c"),
     ]
-    rows = read(b"".join(exported(found, state_of(tmp_path / "out"), "tags", form)), form)
+    rows = read(b"".join(export_pieces(found, state_of(tmp_path / "out"), "tags", form)), form)
     assert [row["id"] for row in rows] == ["c"]
 
 
@@ -131,7 +131,7 @@ def test_hostile_ids_and_tags_come_back_as_they_are(tmp_path: Path, form: str, n
         store.act([Tag(id, tag) for id in ids for tag in tags], by="Ann", what="w")
         state = store.state()
     file = tmp_path / f"tags.{form}"
-    file.write_bytes(b"".join(exported(nd.load(tmp_path / "out"), state, "tags", form)))
+    file.write_bytes(b"".join(export_pieces(nd.load(tmp_path / "out"), state, "tags", form)))
     reviewed(tmp_path / "again", ids)
     added = import_into(tmp_path / "again", file, form, "Ann")
     assert (added.unknown, added.documents) == ((), len(ids))
@@ -142,14 +142,14 @@ def test_hostile_ids_and_tags_come_back_as_they_are(tmp_path: Path, form: str, n
 def test_a_dat_file_refuses_ids_that_it_cannot_hold(tmp_path: Path) -> None:
     found = reviewed(tmp_path / "out", ["a\nb", "b", "c"])
     with pytest.raises(InputError, match=r"The id a\\nb has a character"):
-        exported(found, state_of(tmp_path / "out"), "groups", "dat")  # before the first byte
+        export_pieces(found, state_of(tmp_path / "out"), "groups", "dat")  # before the first byte
     with pytest.raises(SettingError):
-        exported(found, state_of(tmp_path / "out"), "groups", "xls")
+        export_pieces(found, state_of(tmp_path / "out"), "groups", "xls")
 
 
 def test_a_dat_file_has_the_characters_that_review_platforms_expect(tmp_path: Path) -> None:
     found = reviewed(tmp_path / "out", ["a", "b", "c"])
-    data = b"".join(exported(found, state_of(tmp_path / "out"), "tags", "dat"))
+    data = b"".join(export_pieces(found, state_of(tmp_path / "out"), "tags", "dat"))
     assert (
         data.decode("utf-8-sig")
         == "\u00feid\u00fe\x14\u00fetags\u00fe\r\n\u00fec\u00fe\x14\u00fecold; hot\u00fe\r\n"
@@ -263,13 +263,13 @@ def test_a_number_and_a_path_stay_when_the_representative_changes(tmp_path: Path
         (tmp_path / "in" / name).write_text(TEXT * 3 + end)
     found = nd.find(tmp_path / "in", threshold=0.5)
     found.save(tmp_path / "out")
-    before = read(b"".join(exported(found, state_of(tmp_path / "out"), "groups", "jsonl")), "jsonl")
+    before = read(b"".join(export_pieces(found, state_of(tmp_path / "out"), "groups", "jsonl")), "jsonl")
     with DecisionStore(tmp_path / "out") as store:
         lead = before[0]["group"]
         other = next(row["id"] for row in before if row["id"] != lead)
         store.act([Represents(lead, other)], by="Ann", what="w")
     after = read(
-        b"".join(exported(nd.load(tmp_path / "out"), state_of(tmp_path / "out"), "groups", "jsonl")), "jsonl"
+        b"".join(export_pieces(nd.load(tmp_path / "out"), state_of(tmp_path / "out"), "groups", "jsonl")), "jsonl"
     )
     assert {row["group"] for row in after} == {other}
     assert {row["id"]: (row["number"], row["path"]) for row in after} == {

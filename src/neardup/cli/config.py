@@ -147,7 +147,7 @@ def _meant(name: str, value: Any) -> Any:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """The options in a file; None for a ``pyproject.toml`` without any."""
+    """Read the options in a file; None for a ``pyproject.toml`` without any."""
     import tomllib
 
     from neardup.io.files import beginning

@@ -21,7 +21,7 @@ import typer
 from neardup import display
 from neardup.cli.log import Log, current, current_log
 from neardup.cli.options.general import LogOptions
-from neardup.errors import CORE, NeardupError, OutputError, SettingError, labelled, without_core
+from neardup.errors import CORE, NeardupError, OutputError, SettingError, labelled_parts, without_core
 from neardup.runtime import Advance, Progress, is_memory_failure, reporting_lines
 
 resource: Any
@@ -126,7 +126,7 @@ def no_memory(command: str, given: str = "There is not enough memory for neardup
     during = f" ({_doing[-1]})" if _doing else ""
     needed = f"loading neardup alone takes about {display.size(LOADED)} of address space"
     do = "Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads"
-    return "\n".join(labelled(f"{given} {command}{during}\n{_limit_in_words()}; {needed}", do=do))
+    return "\n".join(labelled_parts(f"{given} {command}{during}\n{_limit_in_words()}; {needed}", do=do))
 
 
 def _limit_in_words() -> str:
@@ -358,11 +358,11 @@ def _words(failure: Exception) -> str:
     if isinstance(failure, OSError) and failure.strerror:
         place = failure.filename or ("standard output" if failure.errno in _OF_OUTPUT else "")
         words = f"{place}: {failure.strerror}" if place else failure.strerror
-        return "\n".join(labelled(words, *_RIGHTS)) if isinstance(failure, PermissionError) else words
+        return "\n".join(labelled_parts(words, *_RIGHTS)) if isinstance(failure, PermissionError) else words
     if isinstance(failure, ModuleNotFoundError) and failure.name in CORE:
-        return "\n".join(labelled(*without_core(failure.name)))
+        return "\n".join(labelled_parts(*without_core(failure.name)))
     if isinstance(failure, ImportError) and (parts := getattr(failure, "parts", ())):  # of the compiled kernels
-        return "\n".join(labelled(*parts))
+        return "\n".join(labelled_parts(*parts))
     return (
         f"{type(failure).__name__}: {failure}\n"
         "This is an error in neardup, not in your documents. "

@@ -172,7 +172,7 @@ class SettingOptions(
     """The options of all settings as they were given, not yet checked: of a run, and of a collection."""
 
     def read(self) -> "SettingOptions":
-        """Return the options with the words of a file in place of its name, and with the parts of ``sketch``.
+        """Read a file of words in place of its name; return options with them, and the parts of ``sketch``.
 
         Raises SettingError for a sketch that there is not.
         """

@@ -327,11 +327,11 @@ class CountedStages:
         self.name, self.done, self.total = name, 0, total or 0
         with self._shown.stage(name, total, unit) as advance:
 
-            def counted(amount: int) -> None:
+            def count_amount(amount: int) -> None:
                 self.done += amount
                 advance(amount)
 
-            yield counted
+            yield count_amount
 
 
 @contextmanager

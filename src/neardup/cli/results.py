@@ -324,7 +324,7 @@ def _refuse_same_folder(out: Path, result: Path) -> None:
 
 def export(options: on_results.ExportOptions) -> int:
     """Write the groups, decisions or tags of a reviewed result as a file for another program."""
-    from neardup.deduplication.reviews import described, export_bytes, require_export
+    from neardup.deduplication.reviews import describe_table, export_bytes, require_export
     from neardup.io.outputs import for_spreadsheets
 
     if options.what in (DOCUMENTS, KEPT):
@@ -339,7 +339,7 @@ def export(options: on_results.ExportOptions) -> int:
     parts = export_bytes(table, what, form)
     if form == "csv" and options.file != Path("-"):
         parts = for_spreadsheets(parts)
-    return _write(parts, described(table, what, form), options)
+    return _write(parts, describe_table(table, what, form), options)
 
 
 def _write(parts: Iterable[bytes], described: str, options: on_results.ExportOptions) -> int:

@@ -301,7 +301,7 @@ def _shard_bytes(options: Options) -> int:
 
 def review_of(options: Options) -> ReviewedResult | None:
     """Return the decisions to follow. Raises OutputError if the output would replace them."""
-    from neardup.deduplication.reviews import reviewed
+    from neardup.deduplication.reviews import read_review
 
     if not isinstance(options, DedupOptions) or options.decisions is None:
         return None
@@ -309,7 +309,7 @@ def review_of(options: Options) -> ReviewedResult | None:
         raise OutputError(
             f"{options.out} holds the decisions themselves", "Another folder", "Choose another with -o"
         )
-    return reviewed(options.decisions)
+    return read_review(options.decisions)
 
 
 Opened = tuple["Documents", "Chosen", "Reference | None"]

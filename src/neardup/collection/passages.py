@@ -168,7 +168,7 @@ def _common(own: Units, id: str, other: Units, length: int, covered: Bools) -> l
     pair = matching.pair_of(own.hashes, other.hashes, (own.rank, other.rank))
     if min(len(own), len(other)) < length:
         return []
-    covered |= pair.in_order(*pair.covered(length))[0]
+    covered |= pair.in_order(*pair.covered_tokens(length))[0]
     passages = []
     for a, b, tokens in matching.literal(pair, length).tiles.tolist():
         last_a, last_b = a + tokens - 1, b + tokens - 1

@@ -207,6 +207,7 @@ class Sets:
         return base_of(self._store, self._deadline)
 
     def _read(self, documents: Sequence[int]) -> Mapping[int, UInt64s]:
+        """Read the sets of documents from their texts."""
         texts = {number: unpack(self.waiting[number], "") for number in documents if number in self.waiting}
         stored = [number for number in documents if number not in texts]
         if stored:

@@ -27,7 +27,7 @@ class BaseShingles:
     def __len__(self) -> int:
         return len(self.counted)
 
-    def covered(self, units: Units) -> Bools:
+    def covered_units(self, units: Units) -> Bools:
         """bool[units]: which units are in a base shingle."""
         hashes = _shingles(units.hashes, self.length, self.key)
         begins = np.flatnonzero(np.isin(hashes, self.counted))

@@ -160,7 +160,7 @@ def _compare(
     shown = in_time(matching.literal)(pair, min_chunk), in_time(matching.information)(pair, min_chunk)
     matched, a, b, covered = shown, whole_a, whole_b, None
     if base is not None:
-        covered = in_time(base.covered)(whole_a), in_time(base.covered)(whole_b)
+        covered = in_time(base.covered_units)(whole_a), in_time(base.covered_units)(whole_b)
         a, b = units_kept(whole_a, ~covered[0]), units_kept(whole_b, ~covered[1])
         pair = matching.pair_of(a.hashes, b.hashes, (a.rank, b.rank))
         matched = in_time(matching.literal)(pair, min_chunk), in_time(matching.information)(pair, min_chunk)

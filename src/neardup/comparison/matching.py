@@ -109,7 +109,7 @@ class TokenPair:
             self._windows[length] = window_names(self.tokens, length, salt())
         return self._windows[length]
 
-    def covered(self, length: int) -> tuple[Bools, Bools]:
+    def covered_tokens(self, length: int) -> tuple[Bools, Bools]:
         """Return which tokens of each are in a window of ``length`` tokens that the other has; computed once."""
         if length not in self._covered:
             names = self.windows(length)
@@ -149,7 +149,7 @@ def literal(pair: TokenPair, min_chunk: int = 5, most_runs: int = MOST_RUNS) -> 
     """
     names, n_names = pair.windows(min_chunk)
     m = pair.first_size
-    covered = pair.covered(min_chunk)
+    covered = pair.covered_tokens(min_chunk)
     bound = int(matchable(pair.tokens, m, pair.n_tokens, *covered))
     tiles, capped = np.empty((0, 3), np.int64), False
     if bound:
@@ -170,7 +170,7 @@ def information(pair: TokenPair, min_chunk: int = 5) -> Information:
     """
     names, n_names = pair.windows(min_chunk)
     redundant = redundant_both(pair.tokens, pair.first_size, min_chunk, names, n_names)
-    return Information(*pair.in_order(*redundant), *pair.in_order(*pair.covered(min_chunk)))
+    return Information(*pair.in_order(*redundant), *pair.in_order(*pair.covered_tokens(min_chunk)))
 
 
 def shingle_counts(pair: TokenPair, length: int = 5) -> SetCounts:

@@ -15,7 +15,7 @@ from neardup.deduplication.join.method import (
 )
 from neardup.deduplication.join.misses import missed_with
 from neardup.deduplication.join.pairs import PairRoom, Pairs
-from neardup.deduplication.join.prefix_join import joined
+from neardup.deduplication.join.prefix_join import join_documents
 from neardup.deduplication.join.rows import Alike, first_of_equal
 from neardup.deduplication.join.search import ExactJoin, FoundPairs
 from neardup.deduplication.join.shingle_store import DocumentSets, FeatureStores

@@ -18,5 +18,5 @@ from neardup.deduplication.run.records import (
 )
 from neardup.deduplication.run.result_folder import require_result
 from neardup.deduplication.run.show import classes_of_copies, group_lines, summary, unit_of
-from neardup.deduplication.run.sides import OLD, named
+from neardup.deduplication.run.sides import OLD, with_side_names
 from neardup.deduplication.run.tables import COUNTS, MEASURED, copy_table, pair_table

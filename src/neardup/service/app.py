@@ -182,7 +182,7 @@ class ServiceRules:
             )
         return largest_body(self._limits, scope["path"])
 
-    def refused(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
+    def answer_refusal(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
         """Return the error as JSON."""
         refused = error_answer(refusal, request_id)
         if scope["path"] == PAGE and refusal.status == 401:

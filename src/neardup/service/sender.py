@@ -130,7 +130,7 @@ class Sender:
         deadline = deadline or Deadline(self._timeout, lambda: late_error(self.url, self._timeout))
         try:
             with (
-                self._time.limited(deadline) as extensions,
+                self._time.limit(deadline) as extensions,
                 self._http.stream(method, path, **request, extensions=extensions) as response,
             ):
                 return read_answer(response, self._largest, deadline, self.url)
@@ -259,7 +259,7 @@ class WholeTime:
         self._here, self._late = threading.local(), late
 
     @contextmanager
-    def limited(self, deadline: Deadline) -> Iterator[dict[str, Any]]:
+    def limit(self, deadline: Deadline) -> Iterator[dict[str, Any]]:
         """Limit the request of this thread; the value is for its ``extensions``."""
         self._here.deadline = deadline
         try:

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.deduplication.groups import Grouped, GroupRules, Ids, JudgedRows, keep_rank, merged, unite
+from neardup.deduplication.groups import Grouped, GroupRules, Ids, JudgedRows, keep_rank, merge_tables, unite
 from neardup.deduplication.pairs import (
     BYTES_A_SHINGLE,
     EVERYONE,
@@ -35,7 +35,7 @@ from neardup.deduplication.pairs import (
     PairRoom,
     Pairs,
     first_of_equal,
-    joined,
+    join_documents,
     verify,
 )
 from neardup.deduplication.results import copy_table, pair_table
@@ -425,14 +425,16 @@ def close(
     every = pa.table([a[wanted].astype(np.uint32), b[wanted].astype(np.uint32)], schema=CANDIDATES)
     with meter.stage("close", every.num_rows, "pairs") as advance:
         verified = verify(every, stores.of(), rules.criterion, rules.threads, advance)
-    return FoundPairs(Pairs.of(merged(part.pairs, verified)))
+    return FoundPairs(Pairs.of(merge_tables(part.pairs, verified)))
 
 
 def hub_index(part: Component, judged: JudgedRows, stores: FeatureStores, rules: GroupRules) -> ExactJoin:
     """Index the documents of large buckets, which are joined exactly."""
     if not len(part.hub):
         return ExactJoin()
-    return ExactJoin(joined(part.hub, len(judged.unique), stores.of(), rules.criterion, rules.threads).hubs)
+    return ExactJoin(
+        join_documents(part.hub, len(judged.unique), stores.of(), rules.criterion, rules.threads).hubs
+    )
 
 
 def component_tables(

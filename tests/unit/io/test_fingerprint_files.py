@@ -13,7 +13,7 @@ import pytest
 
 import neardup as nd
 from neardup.deduplication.run.parts.merge import save_fingerprints
-from neardup.deduplication.run.parts.rows import NewKeys, meeting
+from neardup.deduplication.run.parts.rows import NewKeys, meeting_rows
 from neardup.io.fingerprints.folder import (
     FILES,
     FORMAT,
@@ -48,8 +48,8 @@ def used(folder: Path) -> SavedFingerprints:
     chunks = list(found.chunks())
     assert sum(len(chunk.units) for chunk in chunks) == 120
     found.places()
-    assert len(meeting(found, NewKeys.of(chunks, PLAN))) == 120
-    assert len(meeting(found, NewKeys.of(chunks, plan(0.5, 0.9, 128)))) == 120
+    assert len(meeting_rows(found, NewKeys.of(chunks, PLAN))) == 120
+    assert len(meeting_rows(found, NewKeys.of(chunks, plan(0.5, 0.9, 128)))) == 120
     return found
 
 
@@ -143,4 +143,4 @@ def test_the_sorted_keys_are_those_of_the_signatures(part: Path) -> None:
     less = NewKeys(PLAN, tuple(keys[:3] for keys in some.bands), some.seals[:1])
     unsorted = msgspec.structs.replace(found.manifest, bands=())
     scanned = SavedFingerprints(found.folder, unsorted)
-    assert np.array_equal(meeting(found, less), meeting(scanned, less))
+    assert np.array_equal(meeting_rows(found, less), meeting_rows(scanned, less))

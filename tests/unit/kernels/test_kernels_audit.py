@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from neardup.deduplication.run.recall import posted
+from neardup.deduplication.run.recall import shingle_postings
 from neardup.kernels.join.audit import is_pair, partners, sizes_that_fit
 from neardup.text.sketch.documents import ShingleSets
 from support import reference_audit
@@ -29,7 +29,7 @@ def counted(
     """Return (k, s, shared) as the kernel counts them, stopping and going on as it asks."""
     of_drawn, of_all = shingle_sets(drawn), shingle_sets(sets)
     order = np.argsort(of_drawn.sizes, kind="stable")
-    table, asked = posted(of_drawn, order), criterion(threshold)
+    table, asked = shingle_postings(of_drawn, order), criterion(threshold)
     rows, at = [], 0
     while at < len(sets):
         found, at = partners(of_all.hashes, of_all.offsets, at, table, asked, enough, often)

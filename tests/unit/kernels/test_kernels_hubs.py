@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import neardup.deduplication.join.prefix_join
 from neardup.deduplication.group.leaders import LinkLimits, _balls, link_crowds
-from neardup.deduplication.join.prefix_join import HubSearch, empty_index, join_hubs, pairs_of, searched
+from neardup.deduplication.join.prefix_join import HubSearch, empty_index, join_hubs, pairs_of, search_plan
 from neardup.kernels.components import crowd_links, link_ends, tree_root
 from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats, rare_prefixes, with_partners
 from neardup.kernels.leaders import Groups
@@ -202,7 +202,7 @@ def test_pairs_counted_by_bits_are_those_of_merged_sets(
 def test_sets_of_one_stock_get_bits() -> None:
     sets = made_sets.hashed([set(range(40)) | {100 + k} for k in range(600)], reference.mix64)
     hubs = join(sets, Fraction(1, 2))
-    made = searched(hubs, np.zeros(600, np.bool_), 2)
+    made = search_plan(hubs, np.zeros(600, np.bool_), 2)
     assert len(made.bits) == 600
     assert len(made.rest) < 60  # own shingles are in no other document, but for a few that collide
     assert len(found_pairs(hubs, sets, Fraction(1, 2))) == 600 * 599 // 2

@@ -15,7 +15,7 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from neardup.deduplication.group import leaders as stage
-from neardup.deduplication.group.leaders import Grouped, group, merged, partner_lists
+from neardup.deduplication.group.leaders import Grouped, group, merge_tables, partner_lists
 from neardup.deduplication.join.pairs import PairRoom, Pairs
 from neardup.deduplication.join.prefix_join import join_hubs
 from neardup.io.writers.scratch import Scratch
@@ -272,7 +272,7 @@ def test_merged_tables_hold_each_pair_once(case: Example, data: st.DataObject) -
         else [set()]
     )
     tables = [made_sets.pair_table(case.sets, sorted(part)) for part in parts]
-    assert set(made_sets.pairs_of(merged(*tables), case.sets)) == set().union(*parts)
+    assert set(made_sets.pairs_of(merge_tables(*tables), case.sets)) == set().union(*parts)
 
 
 EDGES = st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=30)

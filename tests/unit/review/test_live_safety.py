@@ -264,7 +264,7 @@ def test_the_log_has_no_text_no_filter_and_no_id(pages: Pages, caplog: pytest.Lo
 
 def test_a_review_is_served_until_a_signal(source: MadeReview) -> None:
     warm = threading.Event()
-    source.warmed = warm.set  # type: ignore[attr-defined]
+    source.wait_until_sorted = warm.set  # type: ignore[attr-defined]
     served, listening = Served(by="Ann"), server.listen("127.0.0.1", 0)
     with asked(listening, ("GET", "/"), ("GET", "/groups/0")) as answers:
         assert serve_review(source, served, listening)  # type: ignore[arg-type]

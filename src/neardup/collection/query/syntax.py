@@ -187,9 +187,9 @@ def canonical(query: Query | Node) -> str:
     if isinstance(query, Or):
         return " OR ".join(map(canonical, query.parts))
     if isinstance(query, And):
-        return " AND ".join(_bracketed(part, Or) for part in query.parts)
+        return " AND ".join(_bracket(part, Or) for part in query.parts)
     if isinstance(query, Not):
-        return "NOT " + _bracketed(query.part, And, Or)
+        return "NOT " + _bracket(query.part, And, Or)
     return clause_text(query)
 
 
@@ -261,7 +261,7 @@ def _is_bare(word: str, ends: frozenset[str]) -> bool:
     return bool(word) and word.isprintable() and not any(char.isspace() or char in ends for char in word)
 
 
-def _bracketed(node: Node, *looser: type) -> str:
+def _bracket(node: Node, *looser: type) -> str:
     return f"({canonical(node)})" if isinstance(node, looser) else canonical(node)
 
 

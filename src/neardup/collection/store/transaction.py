@@ -147,6 +147,7 @@ class Writing:
         return self._tables.merge_words(first=first), False
 
     def _put(self, entries: Entries, numbers: Int64s) -> None:
+        """Put documents with these numbers into all tables."""
         named = numbers.tolist()
         self._tables.insert("documents", _rows(entries, named))
         self._tables.insert("texts", zip(named, entries.packed, strict=True))

@@ -221,7 +221,7 @@ def _draw(
     pairs: Sequence[record.Exact],
     band_rows: int | None,
 ) -> record.DrawnHashes:
-    hashed = FAMILIES[name].hashed(len(matrix), slots, seed, coefficients)
+    hashed = FAMILIES[name].hash_rows(len(matrix), slots, seed, coefficients)
     columns = [hashed.signature(column) for column in matrix.T]
     signatures = np.stack([values for values, _ in columns], axis=1)
     matches = tuple(int((signatures[:, pair.a] == signatures[:, pair.b]).sum()) for pair in pairs)

@@ -63,7 +63,7 @@ class Family(Protocol):
 
     takes_coefficients: bool
 
-    def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
+    def hash_rows(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
         """Return the values of rows 1 … ``rows``, under functions drawn with ``seed`` or ``given``."""
 
 
@@ -72,10 +72,10 @@ class ModPRows:
 
     takes_coefficients = True
 
-    def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
+    def hash_rows(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
         """Raise SettingError for an a that p divides: such a function is constant over all rows."""
         p = prime_above(rows)
-        pairs = self.drawn(p, slots, seed) if given is None else given
+        pairs = self.draw(p, slots, seed) if given is None else given
         for a, b in pairs:
             if a < 0 or b < 0 or a % p == 0:
                 raise SettingError(
@@ -92,7 +92,7 @@ class ModPRows:
             "by a hundredth or two (more with few rows), with any number of slots.",
         )
 
-    def drawn(self, p: int, slots: int, seed: int) -> Coefficients:
+    def draw(self, p: int, slots: int, seed: int) -> Coefficients:
         """Draw coefficients from 1 to p − 1; an a, or a b, repeats only after all others have been used.
 
         Uses numpy's first generator, as textbooks do; its stream does not change (NEP 19).
@@ -113,10 +113,10 @@ class MultiplyShiftRows:
 
     takes_coefficients = True
 
-    def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
+    def hash_rows(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
         """Raise SettingError for an even a, which would waste bits, and for numbers beyond 32 bits."""
         bits = max(rows.bit_length(), 1)
-        pairs = self.drawn(slots, seed) if given is None else given
+        pairs = self.draw(slots, seed) if given is None else given
         for a, b in pairs:
             if not is_multiply_shift(a, b):
                 raise SettingError(
@@ -134,7 +134,7 @@ class MultiplyShiftRows:
             "often by a tenth, with any number of slots.",
         )
 
-    def drawn(self, slots: int, seed: int) -> Coefficients:
+    def draw(self, slots: int, seed: int) -> Coefficients:
         """Draw odd a and any b below 2³²; more slots keep the first ones."""
         words = np.random.RandomState(seed).randint(0, _WORD, (slots, 2), np.int64)
         return [(int(a) | 1, int(b)) for a, b in words]
@@ -151,7 +151,7 @@ class OwnSketch:
     def __init__(self, sketch: str, says: str) -> None:
         self.sketch, self.says = sketch, says
 
-    def hashed(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
+    def hash_rows(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
         """Compute the values of single rows: a set's value is the smallest among its rows that chose the slot."""
         power = slots if self.sketch == "classic" else 1 << (slots - 1).bit_length()
         ids = _numbers(rows) + np.uint64((seed - 1) * _WORD)

@@ -182,6 +182,7 @@ def read_stream(
 
 
 def _read(chunk: Chunk, columns: Chosen, key: Key, journal: FinishedParts | None) -> _Read:
+    """Read the tokens of a chunk, or those that an earlier run kept."""
     name = f"{_CHUNK}{chunk.index}"
     finished = None if journal is None else journal.get(name)
     if finished is not None:

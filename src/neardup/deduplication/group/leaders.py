@@ -15,7 +15,7 @@ import pyarrow as pa
 from neardup.deduplication.join.common_crowds import CROWD
 from neardup.deduplication.join.criterion import criterion_of, every_pair, formula_of_old, whole
 from neardup.deduplication.join.pairs import PairRoom, Pairs, PairSorter, keys_of
-from neardup.deduplication.join.prefix_join import HubSearch, empty_index, pairs_of, verified
+from neardup.deduplication.join.prefix_join import HubSearch, empty_index, hub_table, pairs_of
 from neardup.deduplication.join.search import ExactJoin, FoundPairs
 from neardup.errors import InputError
 from neardup.kernels.formulas import CONTAINMENT
@@ -98,11 +98,13 @@ def partner_lists(
     begin = np.zeros(documents + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=documents), out=begin[1:])
     both, sizes = np.concatenate((shared, shared)), (size_a, size_b)
-    seen = _seen(others, both, np.concatenate(sizes), np.concatenate(sizes[::-1]), measure, old)
+    seen = _denominators(others, both, np.concatenate(sizes), np.concatenate(sizes[::-1]), measure, old)
     return Links(begin, others[order], both[order], seen[order])
 
 
-def _seen(partner: Int64s, shared: Int64s, size: Int64s, other: Int64s, measure: int, old: OldDocuments) -> Int64s:
+def _denominators(
+    partner: Int64s, shared: Int64s, size: Int64s, other: Int64s, measure: int, old: OldDocuments
+) -> Int64s:
     """The denominator of the measure seen from documents; a ``partner`` in the reference set has its own."""
     seen = whole(shared, size, other, measure)
     if old.formula == measure:
@@ -122,7 +124,7 @@ def _filed_lists(pairs: Pairs, documents: int, measure: int, old: OldDocuments, 
     files = [room.scratch.numbers(np.int64) for _ in range(3)]
     for table in sorter.finish().batches():
         partner, shared, size, other_size = (column(table, name) for name in VERIFIED.names[1:])
-        seen = _seen(partner, shared, size, other_size, measure, old)
+        seen = _denominators(partner, shared, size, other_size, measure, old)
         for file, values in zip(files, (partner, shared, seen), strict=True):
             file.append(values)
     return Links(np.cumsum(counts), *(file.mapped_array() for file in files))
@@ -175,7 +177,7 @@ def group(
     groups = Groups(*formation.groups)
     del formation
     every = rules.grouping.pairs == "all"
-    crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
+    crowded = np.zeros(len(rank), np.bool_) if every else _members_of_crowds(groups.leader, lists)
     left_out = ~alive | crowded[hubs.documents]
     limit, leads = None if every else CROWD, _unlike_leaders(groups, hubs, rules, first_new)
     search = HubSearch(criterion, left_out, _partners_elsewhere(lists, hubs), limit, first_new, leads)
@@ -189,7 +191,7 @@ def group(
     del lists, among_hubs
     reported = pairs_with_leaders
     if limited.any():
-        reported = pairs_with_leaders.filtered(lambda some: _reported(some, limited, groups.leader), room)
+        reported = pairs_with_leaders.filter(lambda some: _is_reported(some, limited, groups.leader), room)
     grouped = Grouped(groups.leader, reported, _crowds(groups.leader, crowded), np.flatnonzero(popular), limited)
     if how != "components":
         return grouped
@@ -203,7 +205,7 @@ def group(
             for some, passed in link_crowds(hubs, criterion, groups, some_limited, alive, parent, first_new):
                 links.append(some)
                 advance(passed)
-        linking = merged(verified(hubs, np.concatenate(links)), *_linking(pairs_with_leaders, parent))
+        linking = merge_tables(hub_table(hubs, np.concatenate(links)), *_tree_links(pairs_with_leaders, parent))
         grouped = replace(grouped, pairs=reported.union(room, Pairs.of(linking)))
     return replace(grouped, leader=best_of_tree(parent, rank))
 
@@ -220,7 +222,7 @@ def _unlike_leaders(groups: Groups, hubs: PrefixIndex, rules: GroupRules, first_
     return leads if rules.of_old == rules.criterion.measure else leads & (hubs.documents >= first_new)
 
 
-def _crowded(leader: Int64s, lists: Links) -> Bools:
+def _members_of_crowds(leader: Int64s, lists: Links) -> Bools:
     """bool[documents]: members of groups whose leader has more than CROWD partners."""
     members = np.bincount(leader, minlength=len(leader)) - 1
     partners = np.maximum(np.diff(lists.begin), members)
@@ -247,10 +249,10 @@ def _with_leader(groups: Groups, hubs: PrefixIndex) -> pa.Table:
     follows = number[(groups.leader != number) & (hubs.local >= 0)]
     follows = follows[hubs.local[groups.leader[follows]] >= 0]
     x, y = hubs.local[follows], hubs.local[groups.leader[follows]]
-    return verified(hubs, np.column_stack((x, y, groups.shared[follows])))
+    return hub_table(hubs, np.column_stack((x, y, groups.shared[follows])))
 
 
-def _linking(pairs: Pairs, parent: Int64s) -> Iterator[pa.Table]:
+def _tree_links(pairs: Pairs, parent: Int64s) -> Iterator[pa.Table]:
     """Unite in ``parent`` the ends of ``pairs`` in order, and yield those that united two trees."""
     for some in pairs.batches():
         ends = np.column_stack((column(some, "a"), column(some, "b")))
@@ -301,7 +303,7 @@ def _balls(hubs: PrefixIndex, groups: Groups, alive: Bools, parent: Int64s, many
     return Balls(centres, radius, np.append(first, len(members)), members, x[~inside])
 
 
-def _reported(pairs: pa.Table, limited: Bools, leader: Int64s) -> Bools:
+def _is_reported(pairs: pa.Table, limited: Bools, leader: Int64s) -> Bools:
     """Which pairs are reported: those without a ``limited`` end, and the pair of each member with its leader."""
     a, b = column(pairs, "a"), column(pairs, "b")
     needed = (leader[a] == b) | (leader[b] == a)
@@ -317,7 +319,7 @@ def _crowds(leader: Int64s, crowded: Bools) -> tuple[Crowd, ...]:
     )
 
 
-def merged(*tables: pa.Table) -> pa.Table:
+def merge_tables(*tables: pa.Table) -> pa.Table:
     """Merge VERIFIED tables into one, sorted, each pair once."""
     together = pa.concat_tables(tables)
     if all(table.num_rows == 0 for table in tables[1:]):
@@ -374,7 +376,7 @@ def group_found(
         grouped = group(of_part, of_index, among, old, rules, room, progress)
         leader[documents], limited[documents] = documents[grouped.leader], grouped.limited
         for table in grouped.pairs.batches():
-            reported.add(_numbered(table, documents))
+            reported.add(_renumber(table, documents))
         crowds += [Crowd(int(documents[crowd.leader]), crowd.members, crowd.left_out) for crowd in grouped.crowds]
         popular.append(documents[grouped.popular])
     in_order = tuple(sorted(crowds, key=lambda crowd: crowd.leader))
@@ -391,7 +393,7 @@ def _parts_of(pairs: Pairs, index: PrefixIndex | None, total: int, room: PairRoo
     place[order] = np.arange(len(order))
     sorter = PairSorter(room)
     for table in pairs.batches():
-        sorter.add(_numbered(table, place))
+        sorter.add(_renumber(table, place))
     sorted_pairs, first = sorter.finish(), 0
     del place
     for number, until in enumerate(ends.tolist()):
@@ -403,7 +405,7 @@ def _parts_of(pairs: Pairs, index: PrefixIndex | None, total: int, room: PairRoo
             yield _Part(documents, mine, index._replace(documents=here, local=local))
         else:
             mine = sorted_pairs.part(sorted_pairs.place(first << 32), sorted_pairs.place(until << 32))
-            yield _Part(documents, Pairs.of(_numbered(mine.table(), -first)), None)
+            yield _Part(documents, Pairs.of(_renumber(mine.table(), -first)), None)
         first = until
 
 
@@ -432,7 +434,7 @@ def _by_part(pairs: Pairs, index: PrefixIndex | None, total: int, room: PairRoom
     return inside[order], ends
 
 
-def _numbered(pairs: pa.Table, number: Int64s | int) -> pa.Table:
+def _renumber(pairs: pa.Table, number: Int64s | int) -> pa.Table:
     """The pairs with other numbers of their documents: those in ``number``, or all shifted by it."""
     a, b, *counts = (column(pairs, name) for name in VERIFIED.names)
     if isinstance(number, int):
@@ -469,7 +471,7 @@ def group_pairs(
     first = [] if order is None else list(order)
     names = list(dict.fromkeys(chain(first, *((a, b) for a, b, _ in listed))))
     number = {name: place for place, name in enumerate(names)}
-    verified = _verified([(number[a], number[b], similarity) for a, b, similarity in listed])
+    verified = _verified_pairs([(number[a], number[b], similarity) for a, b, similarity in listed])
     rank = np.arange(len(names))
     leader = group(verified, None, rank, 0, rules).leader
     groups: dict[int, list[Any]] = {}
@@ -480,7 +482,7 @@ def group_pairs(
     return [groups[head] for head in sorted(groups) if len(groups[head]) > 1]
 
 
-def _verified(listed: list[tuple[int, int, float]]) -> Pairs:
+def _verified_pairs(listed: list[tuple[int, int, float]]) -> Pairs:
     """The VERIFIED pairs of numbered pairs, each once, with counts of these similarities."""
     best: dict[tuple[int, int], int] = {}
     for one, other, similarity in listed:

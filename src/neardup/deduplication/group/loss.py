@@ -82,7 +82,7 @@ def residue(documents: Int64s, group: Int64s, base: Bools, store: ShingleStore) 
     from neardup.kernels.sets import residues
 
     owners, hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
-    for members in _portions(group, base, store.bound(documents)):
+    for members in _portions(group, base, store.upper_bounds(documents)):
         sets = store.get(np.sort(documents[members]))
         places = sets.index(documents[members])
         firsts = np.concatenate(([0], np.flatnonzero(np.diff(group[members])) + 1, [len(members)]))
@@ -206,7 +206,7 @@ class Standing:
         several: Bools = stay[self.group] > 1
         return several
 
-    def staying(self, documents: Int64s) -> "Standing":
+    def with_staying(self, documents: Int64s) -> "Standing":
         """The same with further ``documents`` that stay."""
         stays = self.stays.copy()
         stays[documents] = True
@@ -227,7 +227,7 @@ class Standing:
         return replace(self, stays=stays, shingles=shingles, without_leader=without)
 
 
-def standing(
+def initial_standing(
     decisions: Decisions, documents: CopyClasses, leader: Int64s, first_new: int, pairs: pa.Table
 ) -> Standing:
     """The documents as ``decisions`` leave them; ``pairs`` are counted on shingles.
@@ -254,9 +254,9 @@ def with_lost(
     Of exact copies among those, only the best row stays. Without a ``store`` of the shingle sets some losses are
     unknown, and a document stays unless it is known that little enough would be lost.
     """
-    needed = _needed(before, most)
+    needed = _needed_documents(before, most)
     with store.hold(needed) if store is not None and len(needed) else nullcontext():
-        after = _covered(before, most, store) if most < 1 else before
+        after = _without_large_losses(before, most, store) if most < 1 else before
         lost = lost_by_document(after, store)
     spared_documents = after.stays & ~before.stays
     of_row = documents.of_row[decisions.rows]
@@ -290,7 +290,7 @@ def lost_by_document(now: Standing, store: ShingleStore | None) -> Int64s:
     return lost
 
 
-def _needed(now: Standing, most: float) -> Int64s:
+def _needed_documents(now: Standing, most: float) -> Int64s:
     """The documents (ascending) whose shingle sets are needed: those of groups in which several may stay."""
     in_question = ~now.stays & (now.without_leader != 0)
     may_stay = np.bincount(now.group[now.stays | _too_much(now, most)], minlength=len(now.group)) > 1
@@ -299,32 +299,32 @@ def _needed(now: Standing, most: float) -> Int64s:
     return np.flatnonzero((in_question | now.stays) & (relevant & may_stay)[now.group])
 
 
-def _covered(now: Standing, most: float, store: ShingleStore | None) -> Standing:
+def _without_large_losses(now: Standing, most: float, store: ShingleStore | None) -> Standing:
     """The documents with those that stay because more than the share ``most`` of their shingles would be lost."""
     candidate = ~now.stays & _too_much(now, most)
     others = np.bincount(now.group[candidate], minlength=len(now.group))[now.group]
     chosen = candidate & ((others > 1) | now.several)
     if store is None:
-        return now.staying(np.flatnonzero(candidate))
+        return now.with_staying(np.flatnonzero(candidate))
     alone = np.flatnonzero(candidate & ~chosen)
     if not chosen.any():
-        return now.staying(alone)
+        return now.with_staying(alone)
     with_candidates = np.zeros(len(now.group), np.bool_)
     with_candidates[now.group[chosen]] = True
     documents = np.flatnonzero(chosen | (now.stays & with_candidates[now.group]))
     left = residue(documents, now.group[documents], now.stays[documents], store)
-    allowed = _allowed(now.shingles[documents], most)
+    allowed = _allowed_counts(now.shingles[documents], most)
     stays = cover(left, now.group[documents], now.rank[documents], allowed)
-    return now.staying(np.concatenate((alone, documents[stays])))
+    return now.with_staying(np.concatenate((alone, documents[stays])))
 
 
 def _too_much(now: Standing, most: float) -> Bools:
     """Which documents have more than the share ``most`` of their shingles outside their leader, or may have."""
-    too_much: Bools = (now.without_leader > _allowed(now.shingles, most)) | (now.without_leader < 0)
+    too_much: Bools = (now.without_leader > _allowed_counts(now.shingles, most)) | (now.without_leader < 0)
     return too_much
 
 
-def _allowed(shingles: Int64s, most: float) -> Int64s:
+def _allowed_counts(shingles: Int64s, most: float) -> Int64s:
     """The largest number of shingles that is at most the share ``most`` of each number of ``shingles``."""
     numerator, denominator = ratio(most)
     allowed: Int64s = np.maximum(shingles, 0) * numerator // denominator
@@ -338,10 +338,10 @@ def with_passages(decisions: Decisions, documents: CopyClasses, now: Standing, r
     of_row, lost = documents.of_row[decisions.rows], decisions.lost.lost
     entries = np.flatnonzero(lost > 0)
     losing, first = np.unique(of_row[entries], return_index=True)
-    chosen = _chosen(losing, lost[entries[first]], now, rows.sets().bound(np.arange(len(rows.unique))))
+    chosen = _chosen(losing, lost[entries[first]], now, rows.sets().upper_bounds(np.arange(len(rows.unique))))
     units, excerpts = np.where(lost == 0, 0, -1), np.full(len(lost), None, object)
     if len(chosen):
-        residues_of = _found(chosen, now, rows)
+        residues_of = _passages(chosen, now, rows)
         inside = entries[np.isin(of_row[entries], chosen)]
         for entry, place in zip(inside.tolist(), np.searchsorted(chosen, of_row[inside]).tolist(), strict=True):
             units[entry], excerpts[entry] = residues_of[place]
@@ -441,14 +441,14 @@ def _chosen(losing: Int64s, lost: Int64s, now: Standing, size: Int64s) -> Int64s
     return np.sort(documents[np.cumsum(cost) <= MOST_UNITS][:most])
 
 
-def _found(chosen: Int64s, now: Standing, rows: Rows) -> list[tuple[int, str | None]]:
+def _passages(chosen: Int64s, now: Standing, rows: Rows) -> list[tuple[int, str | None]]:
     """The passages of the ``chosen`` documents (ascending), in that order."""
     lost = _lost_shingles(chosen, now, rows.sets())
     wanted = rows.unique[chosen]
     key, form, cleaner = rows.corpus.key, rows.settings.shingles, cleaner_of(rows.settings.cleaning)
 
     def work(row: int, text: pa.Array) -> tuple[int, str | None]:
-        return passage_of(_decoded(text), lost[int(np.searchsorted(wanted, row))], form, key, cleaner)
+        return passage_of(_decode(text), lost[int(np.searchsorted(wanted, row))], form, key, cleaner)
 
     return list(rows.corpus.with_texts(wanted, work))
 
@@ -468,6 +468,6 @@ def _lost_shingles(chosen: Int64s, now: Standing, store: ShingleStore) -> list[U
     return [np.setdiff1d(own, hashes_of[int(now.group[k])]) for k, own in zip(chosen, each, strict=True)]
 
 
-def _decoded(text: pa.Array) -> str:
+def _decode(text: pa.Array) -> str:
     """The only text of an array; invalid bytes read as U+FFFD, as everywhere."""
     return str(pc.cast(text, pa.large_binary())[0].as_py(), "utf-8", "replace")

@@ -73,13 +73,13 @@ def place(heads: Int64s, rank: Int64s, constraints: Constraints, alike: Alike) -
     of_group: dict[int, list[tuple[int, int]]] = {}
     for index, (group, row) in enumerate(constraints.chosen.tolist()):
         of_group.setdefault(group, []).append((index, row))
-    for rows in _concerned(heads, together, constraints):
+    for rows in _concerned_rows(heads, together, constraints):
         first = _chosen_among(rows, of_group, constraints, unused)
 
         def order(row: int, first: int | None = first) -> tuple[bool, bool, int]:
             return row != first, row in constraints.going, int(rank[row])
 
-        for head, members in _split(rows, heads, ties, order, alike):
+        for head, members in _split_group(rows, heads, ties, order, alike):
             after[members] = head
     return Placement(after, refused, unused)
 
@@ -120,7 +120,7 @@ class _Ties:
         return any(other in others for row in rows for other in self._apart.get(row, ()))
 
 
-def _concerned(heads: Int64s, together: Sequence[Sequence[int]], constraints: Constraints) -> list[list[int]]:
+def _concerned_rows(heads: Int64s, together: Sequence[Sequence[int]], constraints: Constraints) -> list[list[int]]:
     """The rows of each group that a decision may change; groups with rows that belong together are one."""
     joined: dict[int, int] = {}
 
@@ -182,7 +182,7 @@ class _Part:
     rows: set[int]
 
 
-def _split(
+def _split_group(
     rows: Sequence[int], heads: Int64s, ties: _Ties, order: Callable[[int], tuple[bool, bool, int]], alike: Alike
 ) -> list[tuple[int, list[int]]]:
     parts: list[_Part] = []

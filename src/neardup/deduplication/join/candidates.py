@@ -69,7 +69,7 @@ def kept_candidates(journal: FinishedParts | None, room: PairRoom, make: Callabl
     """
     if journal is None:
         return make()
-    candidates = _found(journal, room)
+    candidates = _stored_candidates(journal, room)
     if candidates is None:
         candidates = make()
         _put(journal, candidates)
@@ -87,7 +87,7 @@ def _put(journal: FinishedParts, candidates: Candidates) -> None:
     journal.put(_HEAD, head)
 
 
-def _found(journal: FinishedParts, room: PairRoom) -> Candidates | None:
+def _stored_candidates(journal: FinishedParts, room: PairRoom) -> Candidates | None:
     """The candidates in the journal; None unless all parts are there."""
     head = journal.get(_HEAD)
     if head is None:

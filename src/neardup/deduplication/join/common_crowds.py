@@ -110,24 +110,24 @@ def _pairs_with_leaders(in_order: Int64s, count: Count) -> tuple[Int64s, Int64s,
 
     None if there are too many leaders.
     """
-    leaders, parts = np.empty(0, np.int64), [_counted(in_order[:0], in_order[:0], count)]
+    leaders, parts = np.empty(0, np.int64), [_count(in_order[:0], in_order[:0], count)]
     for first in range(0, len(in_order), _BATCH):
         batch = in_order[first : first + _BATCH]
-        parts.append(_counted(leaders, batch, count))
+        parts.append(_count(leaders, batch, count))
         free = ~np.isin(batch, parts[-1][2])
         while free.any():
             place = int(np.argmax(free))
             leaders = np.append(leaders, batch[place])
             if len(leaders) > min(_FEW + (first + place) // _SHARE, _MANY):
                 return None
-            parts.append(_counted(batch[place : place + 1], batch[place + 1 :], count))
+            parts.append(_count(batch[place : place + 1], batch[place + 1 :], count))
             free[place] = False
             free &= ~np.isin(batch, parts[-1][2])
     pairs, leader, follower = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return pairs, leader, follower
 
 
-def _counted(leaders: Int64s, others: Int64s, count: Count) -> tuple[Int64s, Int64s, Int64s]:
+def _count(leaders: Int64s, others: Int64s, count: Count) -> tuple[Int64s, Int64s, Int64s]:
     ends = np.column_stack((np.repeat(leaders, len(others)), np.tile(others, len(leaders))))
     pairs = count(np.sort(ends, axis=1))
     leads = np.isin(pairs[:, 0], leaders)

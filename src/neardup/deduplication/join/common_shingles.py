@@ -64,10 +64,10 @@ def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tupl
     different = len(rows.unique) + len(rows.base_only)
     limit = most_documents(rows.settings.base.ignore_common, different)
     with progress.stage("common", len(rows.unique), "documents") as advance:
-        sets = _held(rows)
+        sets = _sets_in_memory(rows)
         counted = _count(rows, sets, limit, advance)
     with progress.stage("common", len(counted.affected), "documents") as advance:
-        table, learned = _named(rows, counted.common, different)
+        table, learned = _shingle_table(rows, counted.common, different)
         base = learned if rows.corpus.base is None else rows.corpus.base | learned
         left = _left_before(rows, counted.sizes)
         if not len(learned):
@@ -124,10 +124,10 @@ class _Counted:
     sizes: Int64s
 
 
-def _held(rows: Rows) -> DocumentSets | None:
+def _sets_in_memory(rows: Rows) -> DocumentSets | None:
     """The shingle sets of all documents, if they may be in memory."""
     store, every = rows.sets("shingles"), np.arange(len(rows.unique))
-    fits = store.bound(every).sum() <= most_held(rows.settings.search)
+    fits = store.upper_bounds(every).sum() <= most_held(rows.settings.search)
     return store.get(every) if fits and len(every) else None
 
 
@@ -268,7 +268,7 @@ def _left_of(sets: DocumentSets, rows: Rows, affected: Int64s, common: BaseText)
     return DocumentSets(sets.documents, ShingleSets(hashes, offsets))
 
 
-def _named(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseText]:
+def _shingle_table(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseText]:
     """The table of the common shingles, and the shingles as base text: each is read in its first document."""
     key, settings = rows.corpus.key, rows.settings
     published, texts = np.zeros(len(common.hashes), np.uint64), [""] * len(common.hashes)

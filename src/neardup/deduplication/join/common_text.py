@@ -107,7 +107,7 @@ def count_common(
             first: int, ends: Int64s = ends, places: Int64s = places, streams: ShingleSets = streams_of.sets
         ) -> _Part:
             part = slice(first, first + _PAIRS)
-            return _counted(ends[part], places[part], streams, counting, criterion)
+            return _count(ends[part], places[part], streams, counting, criterion)
 
         for part in ordered_map(work, range(0, len(ends), _PAIRS), threads):
             advance(part.candidates)
@@ -126,7 +126,7 @@ class Streams:
 
     def count(self, ends: Int64s) -> "_Part":
         """Count the common text of pairs (int64[n, 2], a < b)."""
-        return _counted(ends, ends, self.sets, self.counting, self.criterion)
+        return _count(ends, ends, self.sets, self.counting, self.criterion)
 
     def count_many(self, ends: Int64s) -> "list[_Part]":
         """Count the common text of pairs in all threads."""
@@ -148,7 +148,7 @@ def pairs_of(
     pairs within a crowd are only those with leaders.
     """
     if rank is None or reference or len(index.across) or len(index.within):
-        return _total(_met(index, meets, streams, reference, advance))
+        return _total(_meetings(index, meets, streams, reference, advance))
     with_leaders: list[_Part] = []
 
     def count(ends: Int64s) -> Int64s:
@@ -158,16 +158,18 @@ def pairs_of(
 
     crowds = crowds_of(index, rank, streams.criterion.measure, count)
     while crowds is not None and crowds.members.any():
-        parts = _met(apart(index, crowds.members), meets, streams, reference, advance)
+        parts = _meetings(apart(index, crowds.members), meets, streams, reference, advance)
         outside = np.concatenate([part.rows[:, :2] for part in parts])
         certain = crowds.without_doubtful(outside, rank)
         if (certain.members == crowds.members).all():
             return _total([*parts, *with_leaders, _Part(crowds.inside, 0, 0)])
         crowds = certain
-    return _total(_met(index, meets, streams, reference, advance))
+    return _total(_meetings(index, meets, streams, reference, advance))
 
 
-def _met(index: PrefixIndex, meets: Meets, streams: Streams, reference: int, advance: Advance) -> "list[_Part]":
+def _meetings(
+    index: PrefixIndex, meets: Meets, streams: Streams, reference: int, advance: Advance
+) -> "list[_Part]":
     documents, counted = len(index.documents), []
 
     def work(first: int) -> list[_Part]:
@@ -191,9 +193,7 @@ class _Part(NamedTuple):
     capped: int
 
 
-def _counted(
-    ends: Int64s, places: Int64s, streams: ShingleSets, counting: Counting, criterion: Criterion
-) -> _Part:
+def _count(ends: Int64s, places: Int64s, streams: ShingleSets, counting: Counting, criterion: Criterion) -> _Part:
     """Count the pairs ``ends`` (int64[n, 2] document numbers) of the token streams ``places`` (int64[n, 2])."""
     limits = WorkLimits(MOST_RUNS, MOST_STEPS, salt())
     pairs = np.ascontiguousarray(places)

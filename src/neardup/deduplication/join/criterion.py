@@ -115,7 +115,7 @@ class Related:
             self.across[rows] if len(self.across) else self.across,
         )
 
-    def simplified(self) -> "Related":
+    def simplify(self) -> "Related":
         """The same relations; if all have the same value within, nothing needs to be kept apart."""
         several = len(self.within) > 0 and bool((self.within != self.within[0]).any())
         return self if several else Related(across=self.across)

@@ -89,7 +89,7 @@ def exact_parts(sets: SpilledSets, join: Join, scratch: Scratch, advance: Advanc
 
     ``advance`` is called with numbers of documents, twice for each. ``scratch`` holds the entries of prefixes.
     """
-    repeats, sizes = _counted(sets, join, advance), np.diff(sets.offsets)
+    repeats, sizes = _count_repeats(sets, join, advance), np.diff(sets.offsets)
     listed = _Listed(sets, join, scratch)
     listed.fill(repeats, advance)
     del repeats
@@ -101,7 +101,7 @@ def exact_parts(sets: SpilledSets, join: Join, scratch: Scratch, advance: Advanc
     return ExactParts(join, sets, tuple(_shared_out(family, sizes, join.room // BYTES_A_SHINGLE)))
 
 
-def _counted(filed: SpilledSets, join: Join, advance: Advance) -> Repeats:
+def _count_repeats(filed: SpilledSets, join: Join, advance: Advance) -> Repeats:
     """How often shingles occur again."""
     most = max(16, (join.room // (2 * _CELL_BYTES)).bit_length() - 1)
     repeats = Repeats(min(most, max(16, int(filed.offsets[-1]).bit_length())), join.threads)

@@ -243,7 +243,7 @@ class ChunkTexts:
         return np.arange(len(self.texts))
 
 
-def fingerprinted(corpus: Corpus, number: int, chunk: Chunk, slots: int, sets: Features | None) -> ReadChunk:
+def fingerprint_chunk(corpus: Corpus, number: int, chunk: Chunk, slots: int, sets: Features | None) -> ReadChunk:
     """Read a chunk of the input of this ``number``, and add the columns of all features."""
     part, settings = corpus.parts[number], corpus.settings
     rows = chunk.read(part.columns)
@@ -316,7 +316,7 @@ def _streams(chunk: ChunkTexts) -> None:
     chunk.columns.update(units=units, bytes=lengths.astype(np.int64), signature=signatures)
 
 
-def _left(chunk: ChunkTexts) -> None:
+def _counts_and_signatures(chunk: ChunkTexts) -> None:
     """The counts and the signatures without base text."""
     corpus, texts, settings = chunk.corpus, chunk.cleaned.texts, chunk.cleaned.settings
     if corpus.base is None:
@@ -384,7 +384,7 @@ def _zeros(chunk: ChunkTexts) -> None:
 
 FEATURES: tuple[Callable[[ChunkTexts], None], ...] = (
     _streams,
-    _left,
+    _counts_and_signatures,
     _attachments,
     _relations,
     _simhashes,
@@ -447,14 +447,14 @@ def read_chunks(
     if corpus.has_saved and keeping is not None:
         keeping.open = False  # the sets of the saved documents are not known
 
-    def wanted(read: ReadChunk) -> ReadChunk:
+    def select_columns(read: ReadChunk) -> ReadChunk:
         banded = read if plan is None else read.with_columns(band_columns(read.signatures, plan))
         return banded if slots and plan is None else banded.without("signature")
 
     def work(item: tuple[int, Chunk | ReadChunk]) -> ReadChunk:
         number, chunk = item
         if isinstance(chunk, ReadChunk):  # saved
-            return wanted(_as_of_input(corpus.parts[number], chunk).with_facts(part=number))
+            return select_columns(_as_of_input(corpus.parts[number], chunk).with_facts(part=number))
         name, journal = f"chunk {number} {chunk.index}", corpus.journal
         finished = None if journal is None else journal.get(name)
         if finished is not None:
@@ -462,7 +462,7 @@ def read_chunks(
             remind(chunk, read.facts.memory)
             return read
         sets = keeping.features if keeping is not None and keeping.open else None
-        read = wanted(fingerprinted(corpus, number, chunk, slots, sets))
+        read = select_columns(fingerprint_chunk(corpus, number, chunk, slots, sets))
         many = isinstance(read.facts.problems, LineProblems) and len(read.facts.problems)  # as many as lines
         if journal is not None and not many:
             journal.put(name, read.with_facts(memory=memory_of(chunk)).table())
@@ -529,7 +529,7 @@ class _RowsUnderWay:
         self._make_room(until)
         self._keys[first:until] = read.keys
         if self._identical:
-            self._keys[first:until] ^= _spread(read.numbers(CHARACTERS))
+            self._keys[first:until] ^= _mixing_words(read.numbers(CHARACTERS))
         enter_keys(self._keys, first, until, self._table, self._copy_of)
         judged = (self._copy_of[first:until] == np.arange(first, until)) & (read.counting > 0)
         if "left" in read:
@@ -582,7 +582,7 @@ class _RowsUnderWay:
             copy_of[empty] = np.flatnonzero(empty)
         alike = copy_of
         if self._identical:
-            keys = self._keys[: self._rows] ^ _spread(characters)
+            keys = self._keys[: self._rows] ^ _mixing_words(characters)
             alike = first_of_equal(keys[:, 1], keys[:, 0])
             alike[empty] = copy_of[empty]
         rows = Rows(
@@ -591,8 +591,8 @@ class _RowsUnderWay:
             copy_of=copy_of,
             alike=Alike(alike, first_within(alike, characters)),
             unique=np.concatenate([np.empty(0, np.int64), *self._unique]),
-            ids=tuple(_joined(arrays) for arrays in self._ids),
-            extra={name: _joined(arrays) for name, arrays in self._extra.items()},
+            ids=tuple(_concatenate(arrays) for arrays in self._ids),
+            extra={name: _concatenate(arrays) for name, arrays in self._extra.items()},
             problems=self._problems,
             left_aside=tuple(self._left_aside),
             attachments=self._attachments,
@@ -621,7 +621,7 @@ class _RowsUnderWay:
         enter_keys(keys, 0, self._rows, self._table, copy_of)
 
 
-def _spread(characters: UInt64s) -> UInt64s:
+def _mixing_words(characters: UInt64s) -> UInt64s:
     """Two words, uint64[n, 2], that are mixed into keys so that they differ where the characters do."""
     return np.column_stack((characters, characters * _ODD))
 
@@ -630,6 +630,6 @@ def _sets_in(lists: pa.Array) -> ShingleSets:
     return ShingleSets(lists.flatten().to_numpy(), lists.offsets.to_numpy())
 
 
-def _joined(arrays: list[pa.Array]) -> pa.Array:
+def _concatenate(arrays: list[pa.Array]) -> pa.Array:
     """Concatenate into one array, of strings if the files store the column in different types."""
     return one_array(join_ids(arrays)) if arrays else pa.array([], pa.int64())

@@ -87,13 +87,13 @@ def proposed_again(
     """
     a, b = ends
 
-    def agreeing(bands: Iterator[UInt64s]) -> Bools:
+    def agreement(bands: Iterator[UInt64s]) -> Bools:
         hit = np.zeros(len(a), np.bool_)
         for keys in bands:
             hit |= keys[a] == keys[b]
         return hit
 
-    return banded_again(sets, families, plan, sketch, agreeing, threads)
+    return banded_again(sets, families, plan, sketch, agreement, threads)
 
 
 def banded_again(
@@ -125,7 +125,7 @@ def banded_again(
 
         return look(bands())
 
-    return ordered_map(looked_at, mixed(np.arange(SEEDS, dtype=np.uint64)), threads)
+    return ordered_map(looked_at, mix_numbers(np.arange(SEEDS, dtype=np.uint64)), threads)
 
 
 def _hashed_anew(labels: UInt64s, seed: np.uint64) -> UInt64s:
@@ -145,7 +145,7 @@ def labels_of(sets: ShingleSets, families: Int64s) -> UInt64s:
     those sets.
     """
     owner = np.repeat(np.arange(len(sets.offsets) - 1, dtype=np.uint64), sets.sizes)
-    of_family = mixed(families.astype(np.uint64) + np.uint64(1))
+    of_family = mix_numbers(families.astype(np.uint64) + np.uint64(1))
     places = sets.hashes ^ of_family[owner.astype(np.int64)]  # the same shingle in two families counts as two
     order = np.argsort(places, kind="stable")
     new = np.ones(len(order), np.bool_)
@@ -153,7 +153,7 @@ def labels_of(sets: ShingleSets, families: Int64s) -> UInt64s:
     group = np.cumsum(new) - 1
     if not len(order):
         return np.empty(0, np.uint64)
-    holders = np.add.reduceat(mixed(owner[order] + np.uint64(1)), np.flatnonzero(new))
+    holders = np.add.reduceat(mix_numbers(owner[order] + np.uint64(1)), np.flatnonzero(new))
     # the number of each shingle among those that the same sets contain
     like = np.argsort(holders, kind="stable")
     begins = np.ones(len(like), np.bool_)
@@ -163,11 +163,11 @@ def labels_of(sets: ShingleSets, families: Int64s) -> UInt64s:
     number[like] = label - np.maximum.accumulate(np.where(begins, label, 0))
     labels = np.empty(len(order), np.uint64)
     # the sum alone would not distinguish number and holders
-    labels[order] = mixed(mixed(holders) + number)[group]
+    labels[order] = mix_numbers(mix_numbers(holders) + number)[group]
     return labels
 
 
-def mixed(numbers: UInt64s) -> UInt64s:
+def mix_numbers(numbers: UInt64s) -> UInt64s:
     """uint64: each number well mixed (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
     first, second, step = _MIX
     x = numbers + step
@@ -258,7 +258,7 @@ def of_families(
     number = int(family.max(initial=-1)) + 1
     drawn = drawn or DrawnFamilies(np.ones(number), np.ones(number))
     of_pair = np.ones(len(a)) if drawn.pairs is None else drawn.pairs
-    connected = np.array([_joined(a, b, hit) for hit in proposed], np.bool_).reshape(-1, len(a))
+    connected = np.array([_is_connected(a, b, hit) for hit in proposed], np.bool_).reshape(-1, len(a))
     # unbiased for 1/π, except for pairs that hardly any seed finds
     each = (len(connected) + 1) / (connected.sum(axis=0) + 1)
     odds = each - 1
@@ -308,7 +308,7 @@ def missing_outside(
     is_hub[hub] = True
     if len(hub):
         outside: Sure = lambda some: ~(is_hub[column(some, "a")] & is_hub[column(some, "b")])  # noqa: E731
-        pairs = pairs.filtered(outside, room or PairRoom())
+        pairs = pairs.filter(outside, room or PairRoom())
 
     def fetch(documents: Int64s) -> ShingleSets:
         return store.get(documents).only(documents).sets
@@ -333,7 +333,7 @@ def missing_among(
     documents. They meet through it with any seed, so their pairs are certain to be found.
     """
     room, inside = room or PairRoom(), (index.local >= 0) & ~limited
-    pairs = pairs.filtered(lambda some: inside[column(some, "a")] & inside[column(some, "b")], room)
+    pairs = pairs.filter(lambda some: inside[column(some, "a")] & inside[column(some, "b")], room)
     partners = np.zeros(len(limited), np.int64)
     for some in pairs.batches():
         for end in ("a", "b"):
@@ -343,7 +343,7 @@ def missing_among(
     boilerplate &= partners < HUB
     crowded = len(pairs) > _MANY
     if crowded:
-        pairs = _thinned(pairs, partners >= HUB, room)
+        pairs = _thin(pairs, partners >= HUB, room)
 
     def sure(some: pa.Table) -> Bools:
         a, b = column(some, "a"), column(some, "b")
@@ -363,7 +363,7 @@ def _of_popular(a: Int64s, b: Int64s, popular: Bools) -> Bools:
     return both
 
 
-def _thinned(pairs: Pairs, popular: Bools, room: PairRoom) -> Pairs:
+def _thin(pairs: Pairs, popular: Bools, room: PairRoom) -> Pairs:
     """The pairs to look at: of those of two popular documents, the first of each second document.
 
     A document with this many partners is not lost; the pair with its first partner in the crowd keeps it there.
@@ -374,12 +374,12 @@ def _thinned(pairs: Pairs, popular: Bools, room: PairRoom) -> Pairs:
         new = _of_popular(a, b, popular) & (first[b] < 0)
         first[b[new][::-1]] = a[new][::-1]  # the first of several is written last
 
-    def needed(some: pa.Table) -> Bools:
+    def is_needed(some: pa.Table) -> Bools:
         a, b = column(some, "a"), column(some, "b")
         needed_pairs: Bools = ~_of_popular(a, b, popular) | (first[b] == a)
         return needed_pairs
 
-    return pairs.filtered(needed, room)
+    return pairs.filter(is_needed, room)
 
 
 def missing_pairs(
@@ -431,7 +431,7 @@ class _FamilyPairs:
         self.sizes = np.zeros(len(self.documents), np.int64)
         self.pairs, self.risk = np.zeros(self.number, np.int64), np.zeros(self.number)
         of_twos, partners = [np.empty(0)], np.zeros(len(self.documents), np.int64)
-        for some, a, b in self._numbered():
+        for some, a, b in self._local_batches():
             shared, size_a, size_b = (column(some, name) for name in VERIFIED.names[2:])
             self.sizes[a], self.sizes[b] = size_a, size_b
             chances = missed_with(plan, sketch, shared, size_a + size_b - shared)
@@ -456,12 +456,12 @@ class _FamilyPairs:
         """Yield a, b, whether they are sure, and whether both are in the ``part``, of larger families."""
         nothing = np.empty(0, np.int64)
         yield nothing, nothing, nothing.astype(np.bool_), nothing.astype(np.bool_)
-        for some, a, b in self._numbered():
+        for some, a, b in self._local_batches():
             more = self._members[self.family[a]] > 2
             a, b = a[more], b[more]
             yield a, b, self._sure(some)[more], part[a] & part[b]
 
-    def _numbered(self) -> Iterator[tuple[pa.Table, Int64s, Int64s]]:
+    def _local_batches(self) -> Iterator[tuple[pa.Table, Int64s, Int64s]]:
         for some in self._pairs.batches():
             yield some, self._local[column(some, "a")], self._local[column(some, "b")]
 
@@ -502,7 +502,7 @@ def _draw(family_pairs: _FamilyPairs) -> tuple[Bools, DrawnFamilies, Floats]:
     return part, DrawnFamilies(1 / chance[drawn], (pairs / np.maximum(looked_at, 1))[drawn]), chances
 
 
-def _joined(a: Int64s, b: Int64s, hit: Bools) -> Bools:
+def _is_connected(a: Int64s, b: Int64s, hit: Bools) -> Bools:
     """bool[pairs]: whether a chain of the pairs marked in ``hit`` connects the two documents of each."""
     family = families_of(a[hit], b[hit], int(max(a.max(initial=-1), b.max(initial=-1))) + 1)
     joined: Bools = family[a] == family[b]
@@ -533,7 +533,7 @@ def missing_members(
     threads: int = 1,
 ) -> Missing:
     """Estimate the missed pairs from the reported ``pairs`` that have a ``limited`` document of the ``index``."""
-    drawn = _drawn(*_with_leaders(pairs, index, limited), index)
+    drawn = _draw_members(*_with_leaders(pairs, index, limited), index)
     if not len(drawn.member):
         return Missing()
     places = index.local[drawn.documents]
@@ -580,12 +580,14 @@ def found_again(bands: Iterable[UInt64s], drawn: Members, sets: ShingleSets, cri
     again[drawn.member[agreed]] = True
     lost = np.flatnonzero(~again)
     if len(lost):
-        again[_met(lost, kept, sets, criterion)] = True
+        again[_met_documents(lost, kept, sets, criterion)] = True
     gathered: Bools = again[drawn.member]
     return gathered
 
 
-def _met(lost: Int64s, buckets: list[tuple[Int64s, Int64s]], sets: ShingleSets, criterion: Criterion) -> Int64s:
+def _met_documents(
+    lost: Int64s, buckets: list[tuple[Int64s, Int64s]], sets: ShingleSets, criterion: Criterion
+) -> Int64s:
     """Those of the ``lost`` documents that are in a bucket with a document that is a pair with them."""
     is_lost = np.zeros(len(sets.sizes), np.bool_)
     is_lost[lost] = True
@@ -621,7 +623,7 @@ def _with_leaders(pairs: Pairs, index: PrefixIndex, limited: Bools) -> tuple[Int
     return np.where(leads, b, a), np.where(leads, a, b)
 
 
-def _drawn(members: Int64s, leaders: Int64s, index: PrefixIndex) -> Members:
+def _draw_members(members: Int64s, leaders: Int64s, index: PrefixIndex) -> Members:
     """All members and their leaders, or some of each crowd if they are too many."""
     heads, crowd, sizes = np.unique(leaders, return_inverse=True, return_counts=True)
     shingles = int(index.sizes[index.local[members]].sum())

@@ -127,9 +127,9 @@ class Pairs:
             has[column(table, "a")] = has[column(table, "b")] = True
         return np.flatnonzero(has)
 
-    def filtered(self, keep: Callable[[pa.Table], Bools], room: PairRoom) -> Pairs:
+    def filter(self, keep: Callable[[pa.Table], Bools], room: PairRoom) -> Pairs:
         """The pairs for which ``keep`` returns True; it receives some at a time."""
-        return gathered((table.filter(pa.array(keep(table))) for table in self.batches()), room)
+        return gather((table.filter(pa.array(keep(table))) for table in self.batches()), room)
 
     def union(self, room: PairRoom, *others: Pairs) -> Pairs:
         """These pairs and others, all with counts, each once."""
@@ -157,7 +157,7 @@ def keys_of(table: pa.Table) -> Int64s:
     return (column(table, "a") << 32) | column(table, "b")
 
 
-def gathered(tables: Iterable[pa.Table], room: PairRoom) -> Pairs:
+def gather(tables: Iterable[pa.Table], room: PairRoom) -> Pairs:
     """The pairs of one or more tables, each in order; a single table is not copied."""
     each = iter(tables)
     first, second = next(each), next(each, None)
@@ -223,7 +223,7 @@ class PairSorter:
         self._portions, self._adopted, self._file = [], [], None
         follow = all(one.last < other.first for one, other in pairwise(portions))
         if file is None or adopted or not follow:
-            file = self._merged([*portions, *adopted])
+            file = self._merge([*portions, *adopted])
         return Pairs(lambda begin, end: _table(file.read(begin, end)), len(file), self._room.most)
 
     def _add(self, records: Records) -> None:
@@ -246,14 +246,14 @@ class PairSorter:
         self._file.append(ordered)
         self._portions.append(_portion(self._file.read, begin, len(self._file)))
 
-    def _merged(self, portions: list[_Portion]) -> NumberFile:
+    def _merge(self, portions: list[_Portion]) -> NumberFile:
         """A file of all records of the portions, in order."""
         while len(portions) > _SIDE_BY_SIDE:
             several = (portions[k : k + _SIDE_BY_SIDE] for k in range(0, len(portions), _SIDE_BY_SIDE))
-            portions = [_portion(file.read, 0, len(file)) for file in map(self._merged, several)]
+            portions = [_portion(file.read, 0, len(file)) for file in map(self._merge, several)]
         assert self._room.scratch is not None
         file = self._room.scratch.numbers(self._kind)
-        for records in _merging(portions, max(_LEAST, self._room.most // len(portions))):
+        for records in _merged_records(portions, max(_LEAST, self._room.most // len(portions))):
             file.append(records)
         return file
 
@@ -283,7 +283,7 @@ class _Reader:
         return taken
 
 
-def _merging(portions: Iterable[_Portion], step: int) -> Iterator[Records]:
+def _merged_records(portions: Iterable[_Portion], step: int) -> Iterator[Records]:
     """Yield the records of sorted portions in order, each pair once; ``step`` are read at a time from each."""
     reading = [_Reader(portion, step) for portion in portions]
     while reading:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.deduplication.join.criterion import EVERYONE, Related, takes_any_subset
-from neardup.deduplication.join.pairs import PairRoom, Pairs, gathered
+from neardup.deduplication.join.pairs import PairRoom, Pairs, gather
 from neardup.deduplication.join.shingle_store import DocumentSets, ShingleStore
 from neardup.kernels.join import (
     FARTHEST,
@@ -116,19 +116,19 @@ def with_possible_partners(
     for first in range(0, ranges, step):
         words = 1 << max(4, int(sizes[left].sum() // (8 * ranges)).bit_length())
 
-        def counted(number: int, left: Int64s = left, words: int = words) -> Int32s:
+        def count(number: int, left: Int64s = left, words: int = words) -> Int32s:
             span = np.array([number * width, (number + 1) * width - 1], np.uint64)
             counts = np.empty(len(left), np.int32)
             unique_in_range(hashes, starts, sizes, left, span, np.zeros((words, 2), np.uint64), counts)
             return counts
 
-        for with_partners in ordered_map(counted, range(first, min(first + step, ranges)), threads):
+        for with_partners in ordered_map(count, range(first, min(first + step, ranges)), threads):
             unique[left] += with_partners
         left = left[unique[left] <= may_lack[left]]
     return left
 
 
-def searched(hubs: PrefixIndex, left_out: Bools, threads: int, apart: Bools | None = None) -> Searched:
+def search_plan(hubs: PrefixIndex, left_out: Bools, threads: int, apart: Bools | None = None) -> Searched:
     """The documents to search, with bits if their lists are long: all but those ``left_out`` (bool[hubs]).
 
     No two documents that are ``apart`` (bool[hubs]; None: any two may be) are a pair.
@@ -140,7 +140,7 @@ def searched(hubs: PrefixIndex, left_out: Bools, threads: int, apart: Bools | No
 
 
 def without_bits(left_out: Bools, apart: Bools | None = None) -> Searched:
-    """All documents but those ``left_out`` (bool[hubs]), like ``searched``; their sets are merged."""
+    """All documents but those ``left_out`` (bool[hubs]), like ``search_plan``; their sets are merged."""
     kind = np.zeros(len(left_out), np.uint8) if apart is None else apart.astype(np.uint8)
     kind[left_out] = 2
     inside, others = np.flatnonzero(~left_out), np.flatnonzero(kind == 0)
@@ -255,10 +255,10 @@ def join_hubs(
 
     Only pairs of ``related`` documents are found in them.
     """
-    return joined(documents, total, store, criterion, threads, related).hubs
+    return join_documents(documents, total, store, criterion, threads, related).hubs
 
 
-def joined(
+def join_documents(
     documents: Int64s,
     total: int,
     store: ShingleStore,
@@ -280,7 +280,7 @@ def joined_sets(
     threads: int,
     related: Related = EVERYONE,
 ) -> Joined:
-    """Like :func:`joined`, from sets that were read already; some may be of other documents."""
+    """Like :func:`join_documents`, from sets that were read already; some may be of other documents."""
     sets, places = document_sets.sets, document_sets.index(documents)
     # in the order of memory
     some = document_sets.possible if len(places) == len(document_sets.documents) else None
@@ -387,14 +387,14 @@ def pairs_of(
     room, partners = room or PairRoom(), search.known.copy()
     looked_up = met_pairs(hubs, search, partners, threads, room.most // 4, advance)
     rows = chain([np.empty((0, 3), np.int64)], looked_up)
-    met = gathered((verified(hubs, some) for some in rows), room)
-    over = exceeding(search, partners)
+    met = gather((hub_table(hubs, some) for some in rows), room)
+    over = exceeds_limit(search, partners)
 
     def within(some: pa.Table) -> Bools:
         kept: Bools = ~(over[hubs.local[column(some, "a")]] | over[hubs.local[column(some, "b")]])
         return kept
 
-    return met.filtered(within, room) if over.any() else met, over
+    return met.filter(within, room) if over.any() else met, over
 
 
 def met_pairs(
@@ -414,7 +414,7 @@ def met_pairs(
     may have some of its pairs among the yielded ones.
     """
     limit, behind = -1 if search.limit is None else search.limit, len(hubs.documents)
-    inside = searched(hubs, search.left_out, threads, search.apart)
+    inside = search_plan(hubs, search.left_out, threads, search.apart)
 
     def work(span: tuple[int, int]) -> tuple[Int64s, tuple[int, int]]:
         pairs, until = joined_pairs(
@@ -435,7 +435,7 @@ def met_pairs(
         done = rest[1]
 
 
-def exceeding(search: HubSearch, partners: Int64s) -> Bools:
+def exceeds_limit(search: HubSearch, partners: Int64s) -> Bools:
     """bool[hubs]: which documents exceed the limit by these numbers of ``partners``."""
     if search.limit is None:
         return np.zeros(len(partners), np.bool_)
@@ -452,7 +452,7 @@ def candidates_of(
     return pairs[:, :2], int(until)
 
 
-def verified(hubs: PrefixIndex, pairs: Int64s) -> pa.Table:
+def hub_table(hubs: PrefixIndex, pairs: Int64s) -> pa.Table:
     """The VERIFIED table of rows (x, y, |x∩y|) of hub numbers."""
     a, b = hubs.documents[pairs[:, 0]], hubs.documents[pairs[:, 1]]
     size_a, size_b = hubs.sizes[pairs[:, 0]], hubs.sizes[pairs[:, 1]]

@@ -150,7 +150,7 @@ class Rows:
     @cached_property
     def related(self) -> Related:
         """Which documents may be pairs."""
-        return self.row_related.of(self.unique).simplified()
+        return self.row_related.of(self.unique).simplify()
 
     @property
     def across(self) -> UInt64s:
@@ -204,7 +204,7 @@ class Rows:
         """The same rows, with features hashed by another key from now on."""
         return replace(self, corpus=replace(self.corpus, key=key))
 
-    def unnamed(self, parts: set[int]) -> "Rows":
+    def with_numbers_as_names(self, parts: set[int]) -> "Rows":
         """The same rows; those of some ``parts`` are named by number and not by their id column."""
         if not parts:
             return self  # with the sets that its stores know

@@ -20,8 +20,8 @@ from neardup.deduplication.join.candidates import (
 from neardup.deduplication.join.criterion import criterion_of
 from neardup.deduplication.join.exact_parts import ExactParts, Join, exact_parts
 from neardup.deduplication.join.misses import Missing, missing_outside
-from neardup.deduplication.join.pairs import Pairs, gathered, proposed_room, verified_room
-from neardup.deduplication.join.prefix_join import joined, lookups
+from neardup.deduplication.join.pairs import Pairs, gather, proposed_room, verified_room
+from neardup.deduplication.join.prefix_join import join_documents, lookups
 from neardup.deduplication.join.rows import Rows, Sketches
 from neardup.deduplication.join.shingle_store import DocumentSets, SpilledSets
 from neardup.deduplication.join.verification import Closed, close, verify
@@ -159,7 +159,7 @@ class LshSearch:
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
         """Verify and close the proposed pairs, and prepare the exact join."""
-        return _proved(rows, proposal, progress)
+        return _prove(rows, proposal, progress)
 
 
 @dataclass(frozen=True)
@@ -184,14 +184,14 @@ class HammingSearch:
                 near = near_candidates(fingerprints, shape.distance, first_new, threads, advance)
                 if not rows.related.restricts:
                     return near
-                return replace(near, pairs=near.pairs.filtered(rows.related.pairs, room))
+                return replace(near, pairs=near.pairs.filter(rows.related.pairs, room))
 
             proposed = kept_candidates(rows.corpus.journal, room, search)
         return Proposal(self.choice, plan, proposed)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
         """Verify and close the proposed pairs, and prepare the exact join."""
-        return _proved(rows, proposal, progress)
+        return _prove(rows, proposal, progress)
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class ExactSearch:
         ):
             in_parts = ExactJoin(parts=_in_parts(rows, sets, progress))
             return Proposal(self.choice, self.plan, everything, in_parts)
-        exact, tied = _joined(everything.hub, rows, progress)
+        exact, tied = _join_exactly(everything.hub, rows, progress)
         return Proposal(self.choice, self.plan, everything, exact, tied)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
@@ -245,7 +245,7 @@ class CommonTextSearch:
         return Evidence(FoundPairs(Pairs.of(pairs.pairs)), ExactJoin(), HeldSets(), outcome)
 
 
-def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
+def _prove(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
     """The proposed pairs that meet the criterion, the pairs that chains of them connect, and the index."""
     settings, proposed, plan = rows.settings, proposal.candidates, proposal.plan
     store = rows.sets(MEASURES[settings.search.measure].features)
@@ -255,26 +255,26 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
     with ExitStack() as stack:
         with progress.stage("verify", len(proposed.pairs), "pairs") as advance:
             verified = stack.enter_context(store.hold(distinct(proposed.hub, involved)))
-            pairs = _verified(proposed.pairs, rows, advance)
+            pairs = _verify(proposed.pairs, rows, advance)
         closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related, room)
         missing = None
         if isinstance(plan, Plan):
             with progress.stage("recall", None, "pairs"):
                 sources, threads = (plan, settings.sketch.sketch, store, room), settings.work.threads
                 missing = missing_outside(closed.pairs, closed.hub, *sources, threads)
-        exact, _ = _joined(closed.hub, rows, progress)
+        exact, _ = _join_exactly(closed.hub, rows, progress)
     outcome = replace(
         SearchOutcome.of(proposal), hub=closed.hub, closed=closed, missing=missing, in_buckets=proposed.hub
     )
     return Evidence(FoundPairs(closed.pairs), exact, HeldSets(verified), outcome)
 
 
-def _verified(proposed: Pairs, rows: Rows, advance: Advance) -> Pairs:
+def _verify(proposed: Pairs, rows: Rows, advance: Advance) -> Pairs:
     """The proposed pairs that meet the criterion, verified some at a time under a memory limit."""
     settings, store = rows.settings, rows.sets(MEASURES[rows.settings.search.measure].features)
     criterion, room = criterion_of(settings.search), verified_room(settings.search, rows.corpus.scratch)
     threads, batches = settings.work.threads, proposed.batches(room.most)
-    return gathered((verify(table, store, criterion, threads, advance) for table in batches), room)
+    return gather((verify(table, store, criterion, threads, advance) for table in batches), room)
 
 
 def _in_parts(rows: Rows, filed: SpilledSets | None, progress: Progress) -> ExactParts:
@@ -291,12 +291,12 @@ def _in_parts(rows: Rows, filed: SpilledSets | None, progress: Progress) -> Exac
     scratch = rows.corpus.scratch or Scratch()
     if filed is None:
         with progress.stage("shingles", store.documents, "documents"):
-            filed = store.spilled(np.arange(store.documents), scratch)
+            filed = store.spill(np.arange(store.documents), scratch)
     with progress.stage("join", 2 * store.documents, "documents") as advance:
         return exact_parts(filed, join, scratch, advance)
 
 
-def _joined(documents: Int64s, rows: Rows, progress: Progress) -> tuple[ExactJoin, int]:
+def _join_exactly(documents: Int64s, rows: Rows, progress: Progress) -> tuple[ExactJoin, int]:
     """The exact join of ``documents``, prepared, and its tied entries; nothing without documents."""
     settings, exact, tied = rows.settings, ExactJoin(), 0
     store = rows.sets(MEASURES[settings.search.measure].features)
@@ -307,7 +307,7 @@ def _joined(documents: Int64s, rows: Rows, progress: Progress) -> tuple[ExactJoi
     with progress.stage("join", len(documents), "documents"):
         if sets is not None:
             criterion, threads = criterion_of(settings.search), settings.work.threads
-            join = joined(documents, store.documents, store, criterion, threads, rows.related)
+            join = join_documents(documents, store.documents, store, criterion, threads, rows.related)
             exact, tied = ExactJoin(join.hubs, sets), join.tied
     return exact, tied
 

@@ -163,7 +163,7 @@ class ShingleStore:
 
         Under a memory limit they are then kept in a working file.
         """
-        if self.bound(documents).sum() <= self.held_shingles:
+        if self.upper_bounds(documents).sum() <= self.held_shingles:
             sets = self.get(documents)  # the name keeps them alive: what is yielded alone would be dropped at once
             yield sets
             return
@@ -171,7 +171,7 @@ class ShingleStore:
         if scratch is None or self.features == "tokens" or self._of_spilled(documents) is not None:
             yield None
             return
-        spilled = self.spilled(documents, scratch)
+        spilled = self.spill(documents, scratch)
         self._spilled.append(spilled)
         try:
             yield None
@@ -193,14 +193,14 @@ class ShingleStore:
         """Return these sets, made elsewhere, for documents among them, as long as something keeps them."""
         self._alive.append(ref(sets))
 
-    def spilled(self, documents: Int64s, scratch: Scratch) -> SpilledSets:
+    def spill(self, documents: Int64s, scratch: Scratch) -> SpilledSets:
         """Read the sets of ``documents`` (ascending) from the texts into a working file."""
         spilled, rows = SpilledSets(documents, scratch.numbers()), self._unique[documents]
         for chunk_sets in self._corpus.with_shingle_sets(rows, lambda _, sets: sets, self.features):
             spilled.add(chunk_sets)
         return spilled
 
-    def bound(self, documents: Int64s) -> Int64s:
+    def upper_bounds(self, documents: Int64s) -> Int64s:
         """Upper bound for the number of shingles (or words, or tokens) of each of ``documents``."""
         return self._units[self._unique[documents]]
 
@@ -209,7 +209,8 @@ class ShingleStore:
         return next((one for one in self._spilled if places_among(documents, one.documents)[0].all()), None)
 
     def _read(self, documents: Int64s) -> DocumentSets:
-        rows, room = self._unique[documents], self._room(int(self.bound(documents).sum()))
+        """Read the sets of documents from the texts."""
+        rows, room = self._unique[documents], self._room(int(self.upper_bounds(documents).sum()))
         return DocumentSets(documents, self._corpus.shingle_sets(rows, room, self.features))
 
     def _room(self, shingles: int) -> UInt64s:

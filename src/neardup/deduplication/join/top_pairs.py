@@ -29,10 +29,10 @@ from neardup.deduplication.join.criterion import Related, similarity_of
 from neardup.deduplication.join.prefix_join import (
     HubSearch,
     candidates_of,
+    hub_table,
     join_hubs,
     joined_sets,
     met_pairs,
-    verified,
 )
 from neardup.deduplication.join.rows import Rows
 from neardup.deduplication.join.shingle_store import DocumentSets
@@ -172,8 +172,8 @@ def most_similar(rows: Rows, sets: DocumentSets | None, wanted: Wanted, progress
     first_new, parts = rows.first_new_document, []
     done = np.zeros(documents, np.bool_)
     if wanted.nearest and isinstance(join, _CommonTextJoin):
-        join.bars = join.seeded(wanted, progress)
-    for threshold in _falling(wanted.least):
+        join.bars = join.first_bars(wanted, progress)
+    for threshold in _falling_thresholds(wanted.least):
         best = BestPairs(wanted.top, measure.formula, groups)
         later = done
         if wanted.nearest and threshold > wanted.least:  # the bar of a document says at which threshold it ends
@@ -244,7 +244,7 @@ def _lists_of(sets: ShingleSets, old: int, related: Related, threads: int) -> Sh
     return ShingleLists(*about, related.across, related.within)
 
 
-def _falling(least: Fraction) -> Iterator[Fraction]:
+def _falling_thresholds(least: Fraction) -> Iterator[Fraction]:
     """Yield the thresholds of the joins; the last is ``least``."""
     yield from (threshold for threshold in THRESHOLDS if threshold > least)
     yield least
@@ -281,7 +281,7 @@ class _SetJoin:
             criterion, done[hubs.documents], np.zeros(total, np.int64), None, rows.first_new_document
         )
         for numbered in met_pairs(hubs, search, search.known.copy(), threads, _AT_ONCE, rising=now):
-            pairs = verified(hubs, numbered)
+            pairs = hub_table(hubs, numbered)
             yield np.column_stack([column(pairs, name) for name in VERIFIED.names])
 
 
@@ -299,7 +299,7 @@ class _CommonTextJoin:
         self.bars: Floats = np.zeros(len(self._documents))
         """A similarity that the last wanted pair of each document has at least."""
 
-    def seeded(self, wanted: Wanted, progress: Progress) -> Floats:
+    def first_bars(self, wanted: Wanted, progress: Progress) -> Floats:
         """Return the bars of new documents, by the common text with those that share most shingles."""
         rows, settings, bars = self._rows, self._rows.settings, np.zeros(len(self._documents))
         shingles = rows.sets("shingles").get(self._documents).sets
@@ -315,7 +315,7 @@ class _CommonTextJoin:
         bars[ended[full, 1]] = best.values(ended)[full]  # the last one of each document is the least
         return bars
 
-    def _counted(self, ends: Int64s, streams: Streams) -> list[Int64s]:
+    def _count(self, ends: Int64s, streams: Streams) -> list[Int64s]:
         """The pairs that reach the bars of their documents b."""
         levels = np.floor(self.bars[ends[:, 1]] * _LEVELS - 1e-6).astype(np.int64)
         parts = []
@@ -347,7 +347,7 @@ class _CommonTextJoin:
             while first < until:
                 pairs, first = meets(index, (first, until), seen, reference, _PROPOSED)
                 ends = np.sort(index.documents[pairs], axis=1)
-                parts += self._counted(ends[~done[ends[:, 1]]], replace(streams, criterion=now()))
+                parts += self._count(ends[~done[ends[:, 1]]], replace(streams, criterion=now()))
             return parts
 
         for parts in ordered_map(work, range(0, len(self._documents), _SLICE), settings.work.threads):

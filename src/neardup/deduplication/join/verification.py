@@ -86,7 +86,7 @@ def blocks(a: Int64s, b: Int64s, store: ShingleStore) -> Iterator[Int64s]:
     involved = distinct(a, b)
     if len(involved) == 0:
         return
-    block = np.cumsum(store.bound(involved)) // max(1, store.held_shingles // 2)
+    block = np.cumsum(store.upper_bounds(involved)) // max(1, store.held_shingles // 2)
     if block[-1] < 2:
         yield np.arange(len(a))
         return
@@ -205,8 +205,8 @@ def _within_memory(
     """Which of the ``large`` families the exact join can hold besides the hub documents, smallest first."""
     if not large.any():
         return large
-    room = settings.search.join_bytes / BYTES_A_SHINGLE - store.bound(np.flatnonzero(is_hub)).sum()
-    shingles = np.add.reduceat(np.where(is_hub[members], 0, store.bound(members)), np.cumsum(sizes) - sizes)
+    room = settings.search.join_bytes / BYTES_A_SHINGLE - store.upper_bounds(np.flatnonzero(is_hub)).sum()
+    shingles = np.add.reduceat(np.where(is_hub[members], 0, store.upper_bounds(members)), np.cumsum(sizes) - sizes)
     order = np.flatnonzero(large)[np.argsort(shingles[large], kind="stable")]
     fits = np.zeros(len(sizes), np.bool_)
     # a family whose documents are all hub documents already adds nothing, so it always fits

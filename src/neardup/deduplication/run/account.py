@@ -639,7 +639,7 @@ def plan_of(run: RunAccount) -> Plan | HammingPlan:
     return Plan(bands.threshold, bands.recall, bands.slots, bands.bands)
 
 
-def decoded(data: bytes) -> Any:
+def decode_account(data: bytes) -> Any:
     """JSON as plain data. Raises ChangedError for anything else."""
     try:
         return msgspec.json.decode(data)

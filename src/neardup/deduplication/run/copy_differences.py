@@ -56,7 +56,7 @@ class CopyDifferences:
         return cls(keys[read[order]], pa.concat_arrays(words).take(pa.array(order)), why)
 
     @classmethod
-    def stored(cls, copies: pa.Table, rows: JudgedRows) -> "CopyDifferences":
+    def of_table(cls, copies: pa.Table, rows: JudgedRows) -> "CopyDifferences":
         """Those that a table of copies holds."""
         copies = copies.filter(pc.is_valid(copies["difference"]))
         own = pc.index_in(copies["id"], value_set=rows.ids.of(np.arange(rows.first_new, len(rows))))
@@ -65,7 +65,7 @@ class CopyDifferences:
         in_words = copies["difference"].combine_chunks().take(pa.array(order))
         return cls(_keys(places[order], rows.copy_of[places[order]]), in_words)
 
-    def merged(self, other: "CopyDifferences") -> "CopyDifferences":
+    def merge(self, other: "CopyDifferences") -> "CopyDifferences":
         """These and others."""
         keys = np.concatenate((self.keys, other.keys))
         order = np.argsort(keys)
@@ -91,7 +91,7 @@ class CopyDifferences:
         known = self.keys[places] == wanted if len(self.keys) else np.zeros(len(wanted), np.bool_)
         in_words = self.found.take(pa.array(places, mask=~known)).to_pylist()
         for difference, is_turned in zip(in_words, (own < others).tolist(), strict=True):
-            yield turned(difference) if difference and is_turned else difference
+            yield reverse(difference) if difference and is_turned else difference
 
 
 def _keys(own: Int64s, others: Int64s) -> Int64s:
@@ -105,7 +105,7 @@ def pairs_of(own: Int64s, others: Int64s, alike: Alike, known: CopyDifferences |
     return keys if known is None else np.setdiff1d(keys, known.keys, assume_unique=True)
 
 
-def turned(difference: str) -> str:
+def reverse(difference: str) -> str:
     """Return a difference seen from the other document.
 
     >>> turned("case: “The” here, “the” there")

@@ -14,7 +14,7 @@ from neardup.deduplication.run.places import InputDocument, input_documents
 from neardup.deduplication.run.records import ResultRecord
 from neardup.deduplication.run.result_folder import read_result
 from neardup.deduplication.run.review_decisions import Item, ReviewedResult, items_of, sizes_of
-from neardup.deduplication.run.sides import named
+from neardup.deduplication.run.sides import with_side_names
 from neardup.deduplication.run.stored_review import after_review
 from neardup.display import counted, printable
 from neardup.errors import InputError, SettingError
@@ -51,7 +51,7 @@ _IDS = {"groups": ("id", "group", "family"), "decisions": ("id", "other"), "tags
 _FURTHER = ("group", "similarity", "kind", "number")
 
 
-def exported(
+def export_pieces(
     result: ResultRecord, state: DecisionState, what: Exported, form: str, *, every: bool = False
 ) -> Iterator[bytes]:
     """Yield a file with the groups, the decisions or the tags of a result.
@@ -68,7 +68,7 @@ def export_bytes(table: pa.Table, what: Exported, form: str) -> Iterator[bytes]:
     return as_bytes_of(table, form, _IDS[what])
 
 
-def described(table: pa.Table, what: Exported, form: str) -> str:
+def describe_table(table: pa.Table, what: Exported, form: str) -> str:
     """Describe the table of an export in a few words; for CSV also the number of protected values."""
     if what == "groups":
         outside = table["group"].null_count
@@ -112,7 +112,7 @@ def export_table(
         return _decisions(state)
     if what == "tags":
         return _tags(state)
-    result = named(result)
+    result = with_side_names(result)
     before = dict(zip(result.groups["id"].to_pylist(), result.groups["group"].to_pylist(), strict=True))
     if state.number:
         result = after_review(result, ReviewedResult("", state, sizes_of(result.ranks)))
@@ -137,8 +137,8 @@ def _members(result: ResultRecord, state: DecisionState, before: Mapping[Id, Id]
     """The members of groups, with the groups ``before`` the decisions."""
     groups = result.groups
     ids, leads = groups["id"].to_pylist(), groups["group"].to_pylist()
-    judged = [_judged(state, id, (lead, before.get(id))) for id, lead in zip(ids, leads, strict=True)]
-    notes = [_noted(state, id, (lead, before.get(id))) for id, lead in zip(ids, leads, strict=True)]
+    judged = [_verdict_on(state, id, (lead, before.get(id))) for id, lead in zip(ids, leads, strict=True)]
+    notes = [_note_on(state, id, (lead, before.get(id))) for id, lead in zip(ids, leads, strict=True)]
     fates = [state.fates.get(id) for id in ids]
     table = pa.table(
         {
@@ -218,13 +218,13 @@ def _others(
         kept, reason = aside.pop(id, (True, "in no group"))
         if id in members:
             continue
-        judged = _judged(state, id, (before.get(id),))
+        judged = _verdict_on(state, id, (before.get(id),))
         fate = state.fates.get(id)
         row = {
             "id": id,
             "representative": False,
             "verdict": judged and judged.verdict,
-            "note": _noted(state, id, (before.get(id),)),
+            "note": _note_on(state, id, (before.get(id),)),
             "fate": fate and fate.fate,
             "tags": list(state.tags.get(id, ())),
             "kept": kept,
@@ -312,13 +312,13 @@ def _paths(result: ResultRecord, ids: Sequence[Id]) -> list[str | None]:
     return [path_of.get(file_of.get(rows.get(id))) for id in ids]
 
 
-def _judged(state: DecisionState, id: Id, leads: Sequence[Id | None]) -> JudgedPair | None:
+def _verdict_on(state: DecisionState, id: Id, leads: Sequence[Id | None]) -> JudgedPair | None:
     """The verdict on a member and its representative, of today or when it was reviewed."""
     verdicts = (state.verdict(id, lead) for lead in leads if lead is not None and lead != id)
     return next(filter(None, verdicts), None)
 
 
-def _noted(state: DecisionState, id: Id, leads: Sequence[Id | None]) -> str | None:
+def _note_on(state: DecisionState, id: Id, leads: Sequence[Id | None]) -> str | None:
     """The note on a member and its representative, whether they have a verdict or not; None without both."""
     others = [lead for lead in leads if lead is not None and lead != id]
     notes = (state.note(id, lead) for lead in others if state.verdict(id, lead) or state.note(id, lead))
@@ -394,12 +394,12 @@ def import_into(
     """Add the tags of a file to the documents of a result, in the name of ``by``, as one action.
 
     ``columns`` name the column of ids and that of tags. Tags that a document has stay. Of a table of groups, as
-    ``exported`` makes it, verdicts and fates that differ from those of the result are stored, too; an empty cell
-    changes nothing, and "none" withdraws. Raises InputError for a folder that is not a result, a file that cannot
-    be read, or impossible values; then nothing is stored.
+    ``export_pieces`` makes it, verdicts and fates that differ from those of the result are stored, too; an empty
+    cell changes nothing, and "none" withdraws. Raises InputError for a folder that is not a result, a file that
+    cannot be read, or impossible values; then nothing is stored.
     """
     was = read_result(folder)
-    result = named(ResultRecord(**was.tables, run=was.run))
+    result = with_side_names(ResultRecord(**was.tables, run=was.run))
     known: dict[str, Id] = {}
     for table in (result.ranks, result.not_judged):
         known.update((str(id), id) for id in table["id"].to_pylist())
@@ -417,7 +417,7 @@ def import_into(
             id = known[row.id]
             tags.update({(id, word): Tag(id, word) for word in row.tags if word not in state.tags.get(id, ())})
         first = dict(zip(*(result.groups[name].to_pylist() for name in ("id", "group")), strict=True))
-        decisions = list(_decided(state, known, first, rows))
+        decisions = list(_new_decisions(state, known, first, rows))
         documents = len({id for id, _ in tags})
         parts = [f"{counted(len(tags), 'tag')} of {counted(documents, 'document')}"] * bool(tags)
         parts += [counted(len(decisions), "decision")] * bool(decisions)
@@ -426,7 +426,7 @@ def import_into(
     return Imported(action, len(tags), documents, tuple(unknown), len(decisions))
 
 
-def _decided(
+def _new_decisions(
     state: DecisionState, known: Mapping[str, Id], first: Mapping[Id, Id], rows: Iterable[DecisionRow | None]
 ) -> Iterator[Judgement | PairNote | FateOf]:
     """Yield the decisions of a table of groups that the result does not have yet; ``first`` are its own groups."""
@@ -438,7 +438,7 @@ def _decided(
         id = known[row.id]
         lead = known.get(row.group, first.get(id))  # a document that left its group has the one of the run
         leads = (lead, first.get(id))
-        judged, fate = _judged(state, id, leads), state.fates.get(id)
+        judged, fate = _verdict_on(state, id, leads), state.fates.get(id)
         if (verdict := _one_of(row.verdict, VERDICTS, row.id)) and lead is None:
             lacks = f"The verdict on {printable(id)} has no group"
             raise InputError(lacks, "A verdict on a member of a group", "Decide its fate: keep or remove")
@@ -446,7 +446,7 @@ def _decided(
         if lead is not None and id != lead:
             if given != (judged and judged.verdict):
                 yield Judgement(id, lead, given, row.note)  # type: ignore[arg-type]
-            elif row.note and row.note != _noted(state, id, leads):
+            elif row.note and row.note != _note_on(state, id, leads):
                 yield PairNote(id, lead, row.note)
         if wanted := _one_of(row.fate, FATES, row.id):
             given = None if wanted == WITHDRAWN else wanted

@@ -38,7 +38,7 @@ class FileFates:
         of_file, numbers = places.of_rows(removed_rows(result))
         if (of_file < 0).any():
             raise no_places_error()
-        dropped = _dropped(result).to_pylist()
+        dropped = _dropped_ids(result).to_pylist()
         known = {places.file(number).name: number for number in files}
         self._id: str | None = result.run.columns.id
         self._ids = pa.array([], pa.large_string())
@@ -85,7 +85,7 @@ def stays(result: ResultRecord) -> Bools:
 
     Raises InputError for a loaded result whose tables do not say where some removed documents are.
     """
-    rows = _removed(result)
+    rows = _removed_documents(result)
     kept = np.ones(result.run.counts.read, np.bool_)
     kept[rows] = False
     return kept
@@ -139,17 +139,17 @@ def _batches(texts: InputTexts, kept: Bools, schema: pa.Schema) -> Iterator[pa.R
         first += count
 
 
-def _removed(result: ResultRecord) -> Int64s:
+def _removed_documents(result: ResultRecord) -> Int64s:
     """The removed documents, as positions in the new input."""
     rows = removed_rows(result)
     if isinstance(result.texts, InputTexts):
         return np.concatenate([rows, result.texts.dropped]) - result.texts.first_new
     if result.run.against and len(rows):
         raise _unknown_error("it has a reference set")
-    return np.concatenate([rows, _by_number(result, _dropped(result))])
+    return np.concatenate([rows, _by_number(result, _dropped_ids(result))])
 
 
-def _dropped(result: ResultRecord) -> pa.ChunkedArray:
+def _dropped_ids(result: ResultRecord) -> pa.ChunkedArray:
     """The ids of the documents that are removed without having been judged."""
     return result.not_judged.filter(pc.invert(result.not_judged["kept"]))["id"]
 

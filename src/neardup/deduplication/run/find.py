@@ -16,7 +16,7 @@ from neardup.deduplication.run.stages import groups, result, search
 from neardup.deduplication.run.stages.account import Run, require_most_removed
 from neardup.deduplication.run.stages.records import Inputs, LearnedSets, Purpose
 from neardup.deduplication.run.stages.result import Outcome
-from neardup.deduplication.run.stored_review import reviewed
+from neardup.deduplication.run.stored_review import read_review
 from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.inputs import Chosen, Documents, Reference, choose_columns, open_documents
@@ -94,7 +94,7 @@ STAGES = (
     Stage(groups.lost_passages, PASSAGES, holds=groups.HELD),
     Stage(search.audit, AUDIT, holds=(ExactJoin,)),
     Stage(groups.audited_rows, AUDIT),
-    Stage(search.missing),
+    Stage(search.missing_pairs),
     Stage(groups.copy_differences),
     Stage(groups.member_table),
     Stage(result.people_reasons, groups.DECISIONS),
@@ -156,7 +156,7 @@ def find(
     old = None if against is None else open_documents(against, reading=chosen.reading.of_references)
     reference = reference_of(old, columns, *of_old)
     base = open_base(ignore, columns, chosen.reading)
-    review = None if decisions is None else reviewed(decisions)
+    review = None if decisions is None else read_review(decisions)
     inputs = Inputs(opened, columns, chosen, reference, ignore=base, review=review)
     return run(inputs, progress).found
 
@@ -236,8 +236,8 @@ def open_journal(
     difference.
     """
     about = journal_facts(action, settings, columns, inputs, against)
-    about["decisions"] = {} if decisions is None else _described(sorted(decisions.iterdir()))
-    about["file"] = _described(files)
+    about["decisions"] = {} if decisions is None else _sizes_and_digests(sorted(decisions.iterdir()))
+    about["file"] = _sizes_and_digests(files)
     return RunJournal(journal_of(out), about, new_secret())
 
 
@@ -276,12 +276,12 @@ def _files(documents: Documents) -> dict[str, Any]:
             "Documents in files",
             "Leave out --resume, or write the rows to a file first",
         )
-    seen = {without_secrets(source.path): _seen(source) for source in sources if source.file is None}
+    seen = {without_secrets(source.path): _version_facts(source) for source in sources if source.file is None}
     files = dict.fromkeys(source.file for source in sources if source.file is not None)
-    return {**seen, **_described(map(Path, files))}
+    return {**seen, **_sizes_and_digests(map(Path, files))}
 
 
-def _seen(source: Source) -> dict[str, Any]:
+def _version_facts(source: Source) -> dict[str, Any]:
     """The facts that tell versions of a file at a URL apart; its content, where its server reports none."""
     if source.remote is None:
         return {"size": source.size}
@@ -289,7 +289,7 @@ def _seen(source: Source) -> dict[str, Any]:
     return {**source.remote.pin.identity, **({} if content is None else {"content": content.hex()})}
 
 
-def _described(paths: Iterable[Path]) -> dict[str, Any]:
+def _sizes_and_digests(paths: Iterable[Path]) -> dict[str, Any]:
     """Size and digest of each whole file, whatever its time: a copied or touched file is the same one."""
     described: dict[str, Any] = {}
     for path in paths:

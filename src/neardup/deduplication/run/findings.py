@@ -24,7 +24,7 @@ from neardup.deduplication.run.places import (
     input_documents,
     is_known,
     links,
-    looked,
+    look_at,
     outside,
     stored_pairs,
 )
@@ -158,16 +158,16 @@ class Found(records.ResultRecord):
 
     def _decision(self, id: records.Id) -> records.Decision:
         member_of = self.groups.filter(pc.equal(self.groups["id"], self._as_key(id)))
-        copy_of = self._copied([id]).get(id)
+        copy_of = self._first_copies([id]).get(id)
         if member_of.num_rows == 0:
             aside = self._not_judged(id)
             if copy_of is None and aside is None and not is_known(self, id):
                 self._find_in_input(id)
             return records.Decision(id, None, copy_of, None, aside)
         row = member_of.slice(0, 1).to_pylist()
-        first_of = self._copied([id, row[0]["group"]])
+        first_of = self._first_copies([id, row[0]["group"]])
         return records.Decision(
-            id, row[0]["group"], copy_of, self._members(row, first_of, self._shared(row, (), first_of))[0]
+            id, row[0]["group"], copy_of, self._members(row, first_of, self._shared_pairs(row, (), first_of))[0]
         )
 
     def look(self, id: records.Id) -> records.Looked:
@@ -176,7 +176,7 @@ class Found(records.ResultRecord):
         A stored result has the documents in pairs and copies. Raises InputError for any other id, for an input
         that has changed, and for a result without texts. Ids are those of :meth:`why`.
         """
-        return looked(self.named, self.name_of(id))
+        return look_at(self.named, self.name_of(id))
 
     def compare(self, a: records.Id, b: records.Id, **how: Any) -> Comparison:
         """Compare two documents of the input by every measure, as :func:`neardup.compare` does.
@@ -203,7 +203,7 @@ class Found(records.ResultRecord):
         shared 9 of 10 + 9 shingles
         """
         named, (a, b) = self.named, map(self.name_of, (a, b))
-        first_of = named._copied([a, b])
+        first_of = named._first_copies([a, b])
         ends = first_of.get(a, a), first_of.get(b, b)
         return stored_pairs(named, (), (), ends).get(ends)
 
@@ -283,12 +283,12 @@ class Found(records.ResultRecord):
 
     def _groups_of(self, group_ids: pa.Array) -> list[records.Group]:
         rows = self.groups.filter(pc.is_in(self.groups["group"], value_set=group_ids)).to_pylist()
-        first_of = self._copied(sorted({row["id"] for row in rows}, key=str))
+        first_of = self._first_copies(sorted({row["id"] for row in rows}, key=str))
         of_group: dict[records.Id, list[dict[str, Any]]] = {id: [] for id in group_ids.to_pylist()}
         for row in sorted(rows, key=lambda row: not row["representative"]):
             of_group[row["group"]].append(row)
         drawn = {id: [row["id"] for row in ordered[:DRAWN_MEMBERS]] for id, ordered in of_group.items()}
-        shared = self._shared(rows, chain.from_iterable(drawn.values()), first_of)
+        shared = self._shared_pairs(rows, chain.from_iterable(drawn.values()), first_of)
         return [
             records.Group(id, self._members(ordered, first_of, shared), links(self, drawn[id], first_of, shared))
             for id, ordered in of_group.items()
@@ -309,7 +309,7 @@ class Found(records.ResultRecord):
             members.append(records.Member(**values, pair=shared.get((this, other)), lost=gone))
         return tuple(members)
 
-    def _shared(
+    def _shared_pairs(
         self,
         rows: Sequence[dict[str, Any]],
         drawn: Iterable[records.Id],
@@ -319,7 +319,7 @@ class Found(records.ResultRecord):
         ends = ([row["id"] for row in rows], [row["group"] for row in rows], drawn)
         return stored_pairs(self, *({first_of.get(id, id) for id in ids} for ids in ends))
 
-    def _copied(self, ids: list[records.Id]) -> dict[records.Id, records.Id]:
+    def _first_copies(self, ids: list[records.Id]) -> dict[records.Id, records.Id]:
         """The first document of each exact copy among ``ids``; the table of pairs contains only that one."""
         wanted = pa.array(ids, self.copies.schema.field("id").type)
         rows = self.copies.filter(pc.is_in(self.copies["id"], value_set=wanted))

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from neardup.deduplication.run.places import similarities
 from neardup.deduplication.run.records import Group, Id, ResultRecord
 from neardup.deduplication.run.show import summary
-from neardup.deduplication.run.sides import named
+from neardup.deduplication.run.sides import with_side_names
 from neardup.deduplication.run.views import HEAD, NUMBERS, SHOWN_MEMBERS, rows_of
 from neardup.display import counted, shorten, similarity
 from neardup.display.pictures import Histogram, bars
@@ -29,7 +29,7 @@ QUICK = 64_000_000
 def html(result: ResultRecord, groups: Sequence[Group]) -> str:
     """Return the view of a result with its first ``groups``; ids and texts come from the documents."""
     run = result.run
-    result = named(result)
+    result = with_side_names(result)
     parts: list[str] = [facts(summary(run)), *(paragraph(f"Warning: {text}") for text in run.warnings)]
     if result.pairs.num_rows:
         parts.append(_histogram(result))
@@ -95,7 +95,7 @@ class ShownPairs:
             for pair in self.pairs
         ]
         listed = table(("A", "B", "similarity", "first words of A", "first words of B"), rows, frozenset((2,)))
-        return view(listed if rows else "", paragraph(self._counted()))
+        return view(listed if rows else "", paragraph(self._count_in_words()))
 
     def _lines(self) -> Iterator[str]:
         ends = [
@@ -110,9 +110,9 @@ class ShownPairs:
             yield shorten(line.rstrip(), WIDTH)
             if place % 2:
                 yield ""
-        yield self._counted()
+        yield self._count_in_words()
 
-    def _counted(self) -> str:
+    def _count_in_words(self) -> str:
         if len(self.pairs) == self.total:
             return counted(self.total, "pair")
         return f"{counted(len(self.pairs), 'pair')} of {self.total:,}"

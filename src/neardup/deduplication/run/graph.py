@@ -100,7 +100,7 @@ def around(edges: pa.Table, id: str, hops: int = 1, most: int = 1000) -> Neighbo
         raise SettingError(f"hops is {hops}", f"A whole number from 1 to {MOST_HOPS}")
     if not 1 <= most <= MOST_DOCUMENTS:
         raise SettingError(f"most is {most}", f"A whole number from 1 to {MOST_DOCUMENTS:,}")
-    ends, names = numbered(edges)
+    ends, names = number_ends(edges)
     similarity = edges["similarity"].fill_null(0).to_numpy()
     frontier: Bools = pc.equal(names, id).to_numpy(zero_copy_only=False)
     if not frontier.any():
@@ -124,7 +124,7 @@ def around(edges: pa.Table, id: str, hops: int = 1, most: int = 1000) -> Neighbo
     return Neighbourhood(edges.filter(pa.array(kept)), int(inside.sum()), left_out)
 
 
-def numbered(edges: pa.Table) -> tuple[tuple[Int64s, Int64s], pa.Array]:
+def number_ends(edges: pa.Table) -> tuple[tuple[Int64s, Int64s], pa.Array]:
     """Return the documents of EDGES as numbers (two int64[edges]), and the id of each number.
 
     A document of the reference set and another one may have the same id, and are two documents.

@@ -49,7 +49,7 @@ def _kinds_of(
 ) -> NDArray[np.int8]:
     """Return the number of the kind of each pair of rows, −1 where it cannot be determined."""
     kinds = np.full(len(a), -1, np.int8)
-    for task, answers in over_pairs(a, b, rows.bytes, partial(texts_of, rows), threads, _judged):
+    for task, answers in over_pairs(a, b, rows.bytes, partial(texts_of, rows), threads, _kind_numbers):
         kinds[task] = answers
         advance(len(task))
     return kinds
@@ -126,7 +126,7 @@ def _bytes(texts: pa.Array) -> bytes:
     return b"" if buffer is None else bytes(buffer)
 
 
-def _judged(a: list[int], b: list[int], texts: dict[int, bytes]) -> Iterator[int]:
+def _kind_numbers(a: list[int], b: list[int], texts: dict[int, bytes]) -> Iterator[int]:
     """Yield the number of the kind of each pair, −1 where it cannot be determined."""
     from neardup.comparison.kinds.rules import kind_of  # imported late: other runs do not wait for its kernels
     from neardup.text.units import read

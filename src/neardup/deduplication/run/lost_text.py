@@ -47,7 +47,8 @@ def _columns(decisions: Decisions) -> dict[str, pa.Array]:
     units = np.where(lost.lost == 0, 0, -1) if passages is None else passages.units
     longest = pa.nulls(entries, pa.string()) if passages is None else passages.longest
     numbers = [
-        _known(values, stays | (values < 0)) for values in (_member_shingles(lost.shingles), lost.lost, units)
+        _with_unknown(values, stays | (values < 0))
+        for values in (_member_shingles(lost.shingles), lost.lost, units)
     ]
     return dict(zip(COLUMNS, (*numbers, pc.if_else(pa.array(stays), None, longest)), strict=True))
 
@@ -57,7 +58,7 @@ def _member_shingles(shingles: Int64s) -> Int64s:
     return np.where(shingles > 0, shingles, -1)
 
 
-def _known(values: Int64s, unknown: Any) -> pa.Array:
+def _with_unknown(values: Int64s, unknown: Any) -> pa.Array:
     return pa.array(values, mask=unknown)
 
 
@@ -129,9 +130,9 @@ class LostText:
         return self.lost / self.shingles if self.shingles else 0.0
 
     def __str__(self) -> str:
-        return self.said("removed document", "removed documents")
+        return self.in_words("removed document", "removed documents")
 
-    def said(self, one: str, more: str) -> str:
+    def in_words(self, one: str, more: str) -> str:
         """Return the totals in a sentence; ``one`` and ``more`` name the documents that go."""
         if not self.removed:
             return "none"
@@ -169,7 +170,7 @@ def lost_text(result: Accounted) -> LostText:
 def totals_sentence(lost: Lost, *, dry: bool = False) -> str:
     """The totals in a sentence, with the document that loses most; ``dry``: nothing was removed."""
     total = LostText.of(lost)
-    totals = total.said("document to remove", "documents to remove") if dry else str(total)
+    totals = total.in_words("document to remove", "documents to remove") if dry else str(total)
     beside = total.beside
     if not lost.most:
         return totals + beside

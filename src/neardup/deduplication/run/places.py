@@ -275,11 +275,11 @@ def input_documents(
         )
 
 
-def looked(result: ResultRecord, id: Id) -> Looked:
+def look_at(result: ResultRecord, id: Id) -> Looked:
     """Return a document of the input. Raises InputError if it cannot be read as it was."""
     if result.texts is None:
         raise no_texts_error()
-    row, size = _recorded(result, id)
+    row, size = _stored_place(result, id)
     document = result.texts.look(id, row)
     if document is None:
         raise InputError(f"There is no document {printable(id)} in the input", "An id as it is in the input")
@@ -295,7 +295,7 @@ def looked(result: ResultRecord, id: Id) -> Looked:
 
 def fields_of(result: ResultRecord, id: Id) -> Mapping[str, Any]:
     """Return the other values of a document that the result holds, shortened; {} where it holds none."""
-    row, _ = _recorded(result, id)
+    row, _ = _stored_place(result, id)
     return {} if row is None or result.texts is None else result.texts.fields(row)
 
 
@@ -323,7 +323,7 @@ def places_of(result: ResultRecord, ids: Collection[Id]) -> Iterator[tuple[Id, s
             yield id, file, row
 
 
-def _recorded(result: ResultRecord, id: Id) -> tuple[int | None, int | None]:
+def _stored_place(result: ResultRecord, id: Id) -> tuple[int | None, int | None]:
     """Return the row of a document and the size of its text, if the result has them.
 
     If a document of the reference set has the same id, the one of the new input counts.
@@ -338,7 +338,7 @@ def is_known(result: ResultRecord, id: Id) -> bool:
     if result.ranks.num_columns and pc.any(_is(result.ranks, id)).as_py():
         return True
     try:
-        looked(result, id)
+        look_at(result, id)
     except (InputError, OSError):
         return False
     return True
@@ -504,15 +504,15 @@ def _with_group(result: ResultRecord, id: Id) -> set[Id]:
 
 def _groups_of(result: ResultRecord, ids: Iterable[Id] | pa.ChunkedArray) -> dict[Id, Id]:
     """The groups of those of some ``ids`` that are in one."""
-    return _named(result.groups, "group", ids)
+    return _names_of(result.groups, "group", ids)
 
 
 def _first_of(result: ResultRecord, ids: Iterable[Id]) -> dict[Id, Id]:
     """The first documents of those of some ``ids`` that are exact copies."""
-    return _named(result.copies, "copy_of", ids)
+    return _names_of(result.copies, "copy_of", ids)
 
 
-def _named(table: pa.Table, name: str, ids: Iterable[Id] | pa.ChunkedArray) -> dict[Id, Id]:
+def _names_of(table: pa.Table, name: str, ids: Iterable[Id] | pa.ChunkedArray) -> dict[Id, Id]:
     wanted = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else list(ids)
     rows = table.filter(pc.is_in(table["id"], value_set=pa.array(wanted, table.schema.field("id").type)))
     return dict(zip(rows["id"].to_pylist(), rows[name].to_pylist(), strict=True))

@@ -178,7 +178,9 @@ class Crowding:
 NO_CROWDS = Crowding()
 
 
-def crowding(corpus: Corpus, read: Sequence[ReadChunk], documents: int, grouping: GroupSettings) -> Crowding:
+def estimate_crowds(
+    corpus: Corpus, read: Sequence[ReadChunk], documents: int, grouping: GroupSettings
+) -> Crowding:
     """Estimate the crowds among this many different ``documents``, of which some chunks have been ``read``.
 
     The texts of the sample are read once more. Nothing is known of a search by SimHash.
@@ -192,7 +194,7 @@ def crowding(corpus: Corpus, read: Sequence[ReadChunk], documents: int, grouping
         for one, first in zip(read, firsts, strict=False)
     )
     units = np.concatenate([one.units for one in read])
-    rows = _sampled(np.concatenate([one.keys for one in read]), units)
+    rows = _sample_rows(np.concatenate([one.keys for one in read]), units)
     if len(rows) < 2:
         return NO_CROWDS
     room = np.empty(int(units[rows].sum()), np.uint64)
@@ -200,7 +202,7 @@ def crowding(corpus: Corpus, read: Sequence[ReadChunk], documents: int, grouping
     return crowding_of(sets, documents, corpus.settings.search, grouping)
 
 
-def _sampled(keys: UInt64s, units: Int64s) -> Int64s:
+def _sample_rows(keys: UInt64s, units: Int64s) -> Int64s:
     """Rows of different documents that are not empty, evenly spaced and ascending."""
     rows = np.sort(np.unique(keys, axis=0, return_index=True)[1])
     rows = rows[units[rows] > 0]
@@ -217,10 +219,10 @@ def crowding_of(sets: ShingleSets, documents: int, search: SearchSettings, group
     shared = np.empty(len(a), np.int64)
     verify_pairs(sets.hashes, sets.offsets, a, b, every_pair(RESEMBLANCE), shared)
     numerator, denominator = ratio(search.threshold)
-    alike = _meeting(sets.sizes, a, b, shared, Criterion(numerator, ALIKE * denominator, RESEMBLANCE))
+    alike = _meets_criterion(sets.sizes, a, b, shared, Criterion(numerator, ALIKE * denominator, RESEMBLANCE))
     criterion = criterion_of(search)
     formula = criterion.measure if MEASURES[search.measure].of_shingles else RESEMBLANCE
-    met = _meeting(sets.sizes, a, b, shared, criterion._replace(measure=formula))
+    met = _meets_criterion(sets.sizes, a, b, shared, criterion._replace(measure=formula))
     resembled = _ends(a[alike], b[alike], sampled)
     crowded = (resembled >= SEEN) & (resembled * documents > CROWD * sampled)
     scale = documents / sampled
@@ -242,7 +244,7 @@ def crowding_of(sets: ShingleSets, documents: int, search: SearchSettings, group
     )
 
 
-def _meeting(sizes: Int64s, a: Int64s, b: Int64s, shared: Int64s, criterion: Criterion) -> Bools:
+def _meets_criterion(sizes: Int64s, a: Int64s, b: Int64s, shared: Int64s, criterion: Criterion) -> Bools:
     """bool[n]: which pairs with ``shared`` shingles meet the criterion, seen from the smaller set."""
     smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
     parts = kernels.part(shared, criterion.measure) * criterion.denominator
@@ -333,7 +335,7 @@ def predict(
     limit = search.limit
     different = _different([read.keys for read in sample])
     shingles = round(units * scale * different)
-    crowds = crowding(corpus, sample, round(different * total), settings.grouping)
+    crowds = estimate_crowds(corpus, sample, round(different * total), settings.grouping)
     amounts = Amounts(total, round(text * scale), shingles)
     choice = None if bands is None else choose(search, shingles, settings.shingles.unit)
     bands_filed = 0 if limit is None else banded * total  # removed before the sets of candidates are read

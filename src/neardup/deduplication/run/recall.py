@@ -137,14 +137,14 @@ def recall_of(
     if at_least:
         missed.low, predicted.high = 0, 1.0
         most = f"at most about {missed.estimated:,.0f} (95 %: up to {missed.high:,})"
-        statement = f"{planned}at least about {rest}{most}{aside}; {_measured(proposed.measured)}"
+        statement = f"{planned}at least about {rest}{most}{aside}; {_measured_in_words(proposed.measured)}"
     else:
         interval = f"(95 % interval {missed.low:,} to {missed.high:,})"
         statement = f"{planned}{rest}about {missed.estimated:,.0f} {interval}{aside}"
     return Recall(plan.recall, probability, predicted, missed, at_least, statement)
 
 
-def _measured(recall: Share | None) -> str:
+def _measured_in_words(recall: Share | None) -> str:
     if recall is None:
         return "--audit N measures it"
     shown = (similarity(number) for number in (recall.value, recall.low, recall.high))
@@ -425,7 +425,7 @@ class Count:
 
     def __init__(self, drawn: DocumentSets, stratum: Int64s, known: Known) -> None:
         self._order = np.argsort(drawn.sets.sizes, kind="stable")
-        self._table = posted(drawn.sets, self._order)
+        self._table = shingle_postings(drawn.sets, self._order)
         self._numbers, self._stratum = drawn.documents[self._order], stratum[self._order]
         self._place = np.full(len(known.rows), -1, np.int64)
         self._place[self._numbers] = np.arange(len(self._order))
@@ -450,7 +450,7 @@ class Count:
             wanted = self._known.related.may_pair(other, self._numbers[drawn])
             pairs, other, drawn, shared = pairs[wanted], other[wanted], drawn[wanted], shared[wanted]
         number, stratum, place = self._numbers[drawn], self._stratum[drawn], self._place[other]
-        hits = self._found(np.minimum(other, number), np.maximum(other, number))
+        hits = self._is_reported(np.minimum(other, number), np.maximum(other, number))
         # the pair of two drawn documents comes from both; it counts once in all, and once in a stratum with both
         once = (place < 0) | (other > number)
         once_there = once | (self._stratum[place] != stratum)
@@ -469,7 +469,7 @@ class Count:
             missed=_in_order(ends, shared[missed], both_sizes),
         )
 
-    def _found(self, a: Int64s, b: Int64s) -> Bools:
+    def _is_reported(self, a: Int64s, b: Int64s) -> Bools:
         keys = (a << 32) | b
         places = np.searchsorted(self._keys, keys)
         written = places < len(self._keys)
@@ -495,7 +495,7 @@ def _in_order(ends: tuple[Int64s, Int64s], shared: Int64s, sizes: tuple[Int64s, 
     return verified_table(a, b, shared, size_a, size_b)
 
 
-def posted(sets: ShingleSets, order: Int64s) -> DrawnDocuments:
+def shingle_postings(sets: ShingleSets, order: Int64s) -> DrawnDocuments:
     """The table of the shingles of sets that are numbered in the given ``order``, by size."""
     number = np.empty(len(order), np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)

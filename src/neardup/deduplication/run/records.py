@@ -244,7 +244,7 @@ class Looked:
         return f"Looked({self.id!r}, {display.counted(self.size, 'byte')}, {excerpt(self.text, 40)!r})"
 
     def _repr_html_(self) -> str:
-        return views.looked(self.id, self.size, self.where, self.text)
+        return views.document_view(self.id, self.size, self.where, self.text)
 
 
 class Texts(Protocol):
@@ -299,7 +299,7 @@ class ResultRecord:
     ``common``  with ``ignore_common``, the shingles left out: text, documents, share; else None
     ``access``  the permission bits that all files of the input have, for ``Found.save``
     ``folder``  the folder it was loaded from; None for any other result
-    ``has_names``  whether ids are names of documents of both sides, as ``sides.named`` makes them
+    ``has_names``  whether ids are names of documents of both sides, as ``sides.with_side_names`` makes them
     """
 
     pairs: pa.Table

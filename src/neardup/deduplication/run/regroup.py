@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from msgspec import structs
 
 from neardup.deduplication.group.decisions import Decisions
-from neardup.deduplication.group.leaders import merged
+from neardup.deduplication.group.leaders import merge_tables
 from neardup.deduplication.group.rows import Ids, JudgedRows, classes
 from neardup.deduplication.join.criterion import at_least, criterion_of, formula_of_old, shared_by
 from neardup.deduplication.join.misses import missed_with, of_pairs
@@ -34,14 +34,14 @@ from neardup.deduplication.run.records import ResultRecord
 from neardup.deduplication.run.stages import groups
 from neardup.deduplication.run.stages.account import (
     JudgedRun,
-    decided,
+    decision_counts,
     groups_account,
     not_in_full,
     why_holders_stay,
     why_nothing_goes,
 )
 from neardup.deduplication.run.stages.records import Action, LeaderPairs, MemberTable, Purpose
-from neardup.deduplication.run.tables import COUNTS, MEASURED, differing_ends, involved, with_sides
+from neardup.deduplication.run.tables import COUNTS, MEASURED, differing_ends, involved_rows, with_sides
 from neardup.display import Extent, counted
 from neardup.errors import InputError, SettingError
 from neardup.io.contents import stored_attachments
@@ -75,7 +75,7 @@ def regroup(result: Result, threshold: float) -> Result:
         wanted = JudgedRun, MemberTable
         judged, members = _run(STAGES, wanted, rows, stored, now, result.run.action)
         near = result.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
-        left = result.ranks.sort_by("row").take(pa.array(involved(rows, judged.groups.pairs)))
+        left = result.ranks.sort_by("row").take(pa.array(involved_rows(rows, judged.groups.pairs)))
         run = _account(result, judged, near, members.table, was.search, now)
     run = structs.replace(run, seconds=meter.seconds, peak_memory_bytes=peak_memory())
     groups = with_sides(members.table, run)
@@ -188,7 +188,7 @@ class ResultPairs:
 
 def differences_in(result: ResultRecord, rows: JudgedRows, decisions: Decisions) -> CopyDifferences:
     """Look up the first differences of documents with the same words; others are found in the texts again."""
-    known = CopyDifferences.stored(result.copies, rows)
+    known = CopyDifferences.of_table(result.copies, rows)
     lacking = pairs_of(*differing_ends(rows, decisions), rows.alike, known)
     number = np.sort(column(result.ranks, "row"))
 
@@ -197,7 +197,7 @@ def differences_in(result: ResultRecord, rows: JudgedRows, decisions: Decisions)
             raise InputError("The texts are not stored", "A result with texts", "Save it with texts")
         return (text for _, text in result.texts.each(number[wanted]))
 
-    return known.merged(CopyDifferences.of(lacking, rows.bytes, texts, 1))
+    return known.merge(CopyDifferences.of(lacking, rows.bytes, texts, 1))
 
 
 def stored_differences(stored: ResultPairs, rows: JudgedRows, decisions: Decisions) -> CopyDifferences:
@@ -213,7 +213,7 @@ def near_pairs(stored: ResultPairs, search: SearchSettings) -> tuple[FoundPairs,
 
 def stored_distances(stored: ResultPairs, search: SearchSettings) -> LeaderPairs:
     """Look up the pairs of documents with their representative."""
-    pairs = merged(stored.pairs, stored.far)
+    pairs = merge_tables(stored.pairs, stored.far)
     return LeaderPairs(pairs, pairs if MEASURES[search.measure].of_shingles else stored.shingles, stored.far)
 
 
@@ -279,7 +279,7 @@ def _far_pairs(result: ResultRecord, rows: JudgedRows, stored: ResultPairs, was:
     )
     shared = np.where(rows.unique[head] < rows.first_new, *reversed(list(by_formula)))
     a, b = np.minimum(own, head), np.maximum(own, head)
-    return merged(nothing, verified_table(a, b, shared, sizes[a], sizes[b]))
+    return merge_tables(nothing, verified_table(a, b, shared, sizes[a], sizes[b]))
 
 
 def _account(
@@ -303,7 +303,7 @@ def _account(
     of_groups = groups_account(judged, *by, run.counts.different)
     removed = decisions.rows[~decisions.kept]
     note = f"made from the stored pairs of a search at threshold {source.threshold:g}"
-    counts = decided(rows, decisions, run.counts.read, gone)
+    counts = decision_counts(rows, decisions, run.counts.read, gone)
     return structs.replace(
         run,
         large_clusters=of_groups.crowds,

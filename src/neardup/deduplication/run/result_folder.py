@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from neardup.deduplication.join.criterion import at_least, criterion_of
-from neardup.deduplication.run.account import Lost, RunAccount, decoded, read_account
+from neardup.deduplication.run.account import Lost, RunAccount, decode_account, read_account
 from neardup.deduplication.run.kinds import KIND, counts_of
 from neardup.deduplication.run.lost_text import COLUMNS as LOST_COLUMNS
 from neardup.deduplication.run.lost_text import lost_counts
@@ -170,7 +170,7 @@ def read_result(folder: Path) -> StoredResult:
 def _run(folder: Path, *, of_any_command: bool = False) -> dict[str, Any]:
     """The account of a folder of this format."""
     try:
-        plain = decoded(read_regular(folder / RUN_FILE, _MOST_BYTES))
+        plain = decode_account(read_regular(folder / RUN_FILE, _MOST_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         why = "it has no run.json" if folder.is_dir() else "there is no such folder"
         raise InputError(f"{folder} is not a result of neardup: {why}", _ALLOWED) from None

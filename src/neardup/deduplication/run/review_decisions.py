@@ -180,7 +180,7 @@ class Applied:
         return np.array([self.rows_of[place][0] for place in self._where(sort)], np.int64)
 
 
-def applied(given: ReviewedResult, rows: JudgedRows, documents: CopyClasses) -> Applied:
+def apply_decisions(given: ReviewedResult, rows: JudgedRows, documents: CopyClasses) -> Applied:
     """Find the documents of the decisions among the rows of a run, and say which decisions do not apply."""
     items = items_of(given.state)
     places = _rows_of_ids(rows, {id for item in items for id in item.ids})
@@ -235,7 +235,7 @@ def _rows_with(rows: JudgedRows, names: Mapping[Id, Id], span: tuple[int, int]) 
         block = rows.ids.of(np.arange(first, min(span[1], first + _BLOCK)))
         whole = pa.types.is_integer(block.type) and bool(rows.first_new)  # names are strings where sides share ids
         plain = {name: int(id) if whole and _is_whole(id) else id for name, id in names.items()}
-        values = _typed(list(dict.fromkeys(plain.values())), block.type)
+        values = _typed_ids(list(dict.fromkeys(plain.values())), block.type)
         matches = np.flatnonzero(pc.is_in(block, value_set=values).to_numpy(zero_copy_only=False))
         row = dict(zip(block.take(pa.array(matches)).to_pylist(), (matches + first).tolist(), strict=True))
         row_of |= {name: row[id] for name, id in plain.items() if id in row and type(id) is not bool}
@@ -246,7 +246,7 @@ def _is_whole(id: Id) -> bool:
     return str(id).removeprefix("-").isdecimal() and len(str(id)) <= MOST_DIGITS
 
 
-def _typed(ids: Collection[Id], kind: pa.DataType) -> pa.Array:
+def _typed_ids(ids: Collection[Id], kind: pa.DataType) -> pa.Array:
     """The ids that a column of this type may hold."""
     if not pa.types.is_integer(kind):
         return pa.array([id for id in ids if isinstance(id, str)], kind)
@@ -277,7 +277,7 @@ def leaders_at(heads: Int64s, documents: CopyClasses) -> Int64s:
     return leader
 
 
-def settled(
+def settle_review(
     applied: Applied,
     decisions: Decisions,
     documents: CopyClasses,

@@ -44,14 +44,14 @@ NOUNS = (
 
 def summary(run: RunAccount, *, dry: bool = False) -> list[Line]:
     """Summarise a run as labelled lines, as a terminal and a notebook show them; ``dry``: it wrote nothing."""
-    lines = [*_outcome(run, dry), *_found(run)]
+    lines = [*_outcome(run, dry), *_found_lines(run)]
     lines.append(("documents", _documents(run.counts)))
     lines += [("note", printable(text)) for text in run.notes]
     if run.counts_against:
         lines.append(("reference", _documents(run.counts_against)))
     lines += [*_not_judged(run, dry), *_left_out(run), *_base_text(run), *_decisions(run)]
     lines.append(("method", printable(_method(run.choice))))
-    lines += [("recall", printable(run.recall.statement)), *_audited(run), *_unusual(run)]
+    lines += [("recall", printable(run.recall.statement)), *_audit_lines(run), *_unusual(run)]
     total = sum(run.seconds.values())
     spent = {name: seconds for name, seconds in run.seconds.items() if seconds >= 0.01}
     stages = ", ".join(f"{name} {duration(seconds)}" for name, seconds in spent.items())
@@ -65,13 +65,13 @@ def _outcome(run: RunAccount, dry: bool) -> Iterator[Line]:
     if run.action == "group":
         return
     written = run.action == "dedup" and run.regrouped_from is None and not dry
-    yield "removed" if written else "to remove", _removed(run)
-    yield "to keep" if dry else "kept", _kept(run)
+    yield "removed" if written else "to remove", _removed_in_words(run)
+    yield "to keep" if dry else "kept", _kept_in_words(run)
     if run.counts.removed:
         yield "text lost", lost_text.totals_sentence(run.lost, dry=dry)
 
 
-def _found(run: RunAccount) -> Iterator[Line]:
+def _found_lines(run: RunAccount) -> Iterator[Line]:
     """The groups, the copies that there are, and the pairs."""
     counts = run.counts
     yield "groups", number(counts.groups)
@@ -165,7 +165,7 @@ def _decisions(run: RunAccount) -> Iterator[Line]:
     yield "decisions", f"{', '.join(numbers)} (of {printable(decisions.result)})"
 
 
-def _kept(run: RunAccount) -> str:
+def _kept_in_words(run: RunAccount) -> str:
     """The number of documents that stay, and of files that are not documents."""
     kept, aside = number(run.counts.kept), run.not_judged.files_left_aside
     return f"{kept}, and {counted(aside, 'file')} that could not be judged" if aside else kept
@@ -203,7 +203,7 @@ def _method(choice: ChoiceAccount) -> str:
     return f"{choice.method} ({choice.why})"
 
 
-def _audited(run: RunAccount) -> Iterator[Line]:
+def _audit_lines(run: RunAccount) -> Iterator[Line]:
     """The result of the audit, if there was one."""
     audit = run.audit
     if audit is None:
@@ -219,7 +219,7 @@ def _audited(run: RunAccount) -> Iterator[Line]:
     yield "audit", f"{compared}{seen}; recall {recall}"
 
 
-def _removed(run: RunAccount) -> str:
+def _removed_in_words(run: RunAccount) -> str:
     counts, sizes = run.counts, run.bytes
     return (
         f"{counted(counts.removed, 'document')} ({percent(counts.removed, counts.read)}), "
@@ -231,13 +231,13 @@ def _removed(run: RunAccount) -> str:
 def _unusual(run: RunAccount) -> Iterator[Line]:
     """Lines about events that most runs do not have."""
     chaining = run.chaining
-    yield from _unlisted(run)
+    yield from _unlisted_lines(run)
     if chaining.groups:
         groups = counted(chaining.groups, "group")
         yield "chaining", f"{groups} joined only by a chain of pairs{_weakest(chaining.weakest)}"
 
 
-def _unlisted(run: RunAccount) -> Iterator[Line]:
+def _unlisted_lines(run: RunAccount) -> Iterator[Line]:
     """Which pairs of large clusters and of documents with many partners are listed, and how many are not."""
     crowds, popular = run.large_clusters, run.popular
     if crowds:

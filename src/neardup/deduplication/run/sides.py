@@ -39,7 +39,7 @@ def has_reference(result: ResultRecord) -> bool:
     return bool(result.run.counts_against)
 
 
-def named(result: Result) -> Result:
+def with_side_names(result: Result) -> Result:
     """Return the result with a name of its own for each document of its tables, in place of the id.
 
     The name is the id, and ``old:ID`` for a document of the reference set whose id the input has, too. Ids that
@@ -57,7 +57,7 @@ def named(result: Result) -> Result:
         return result
     kind = pa.string() if pt.is_integer(ranks["id"].type) else ranks["id"].type
 
-    def renamed(table: pa.Table, name: str, in_reference: Any) -> pa.Table:
+    def rename_column(table: pa.Table, name: str, in_reference: Any) -> pa.Table:
         texts = _texts(table[name])
         twice = pc.and_(in_reference, pc.is_in(texts, value_set=shared))
         old_mark, new_mark, no_mark = (pa.scalar(mark, pa.large_string()) for mark in (OLD, NEW, ""))
@@ -68,19 +68,21 @@ def named(result: Result) -> Result:
 
     none, groups = pa.scalar(False), result.groups
     leads = groups[OLD_LEADS]
-    groups = renamed(renamed(groups, "id", pc.and_(leads, groups["representative"])), "group", leads)
+    groups = rename_column(rename_column(groups, "id", pc.and_(leads, groups["representative"])), "group", leads)
     tables = [
-        None if pairs is None else renamed(renamed(pairs, "id_a", pairs["a_in_reference"]), "id_b", none)
+        None
+        if pairs is None
+        else rename_column(rename_column(pairs, "id_a", pairs["a_in_reference"]), "id_b", none)
         for pairs in (result.pairs, result.missed)
     ]
     return replace(
         result,
-        ranks=renamed(ranks, "id", old),
+        ranks=rename_column(ranks, "id", old),
         groups=groups,
         pairs=tables[0],
         missed=tables[1],
-        copies=renamed(renamed(result.copies, "id", none), "copy_of", _originals(ranks)),
-        not_judged=renamed(result.not_judged, "id", none),
+        copies=rename_column(rename_column(result.copies, "id", none), "copy_of", _originals(ranks)),
+        not_judged=rename_column(result.not_judged, "id", none),
         has_names=True,
     )
 
@@ -101,7 +103,7 @@ class Names:
 
     def __init__(self, result: Result) -> None:
         self._given = result
-        self.result: Any = named(result)
+        self.result: Any = with_side_names(result)
 
     def of(self, id: Id) -> tuple[Id, bool | None]:
         """Return the name of the document that an id means, and whether it is in the reference set.

@@ -12,7 +12,7 @@ from msgspec.structs import replace as replace_fields
 
 from neardup.deduplication.group.decisions import Decisions, Heads, decisions_of, settle
 from neardup.deduplication.group.leaders import GroupRules
-from neardup.deduplication.group.loss import standing, with_lost
+from neardup.deduplication.group.loss import initial_standing, with_lost
 from neardup.deduplication.group.rows import CopyClasses, JudgedRows, classes
 from neardup.deduplication.join.pairs import Pairs
 from neardup.deduplication.run.account import Bytes, RunAccount
@@ -25,13 +25,13 @@ from neardup.deduplication.run.review_decisions import (
     Applied,
     ReviewedResult,
     alike_by,
-    applied,
+    apply_decisions,
     leaders_at,
     sizes_of,
     with_decided,
 )
-from neardup.deduplication.run.stages.account import decided
-from neardup.deduplication.run.tables import group_table, represented, with_sides
+from neardup.deduplication.run.stages.account import decision_counts
+from neardup.deduplication.run.tables import group_table, representatives, with_sides
 from neardup.display import counted, printable
 from neardup.errors import InputError, NeardupError
 from neardup.io.decisions import DecisionStore
@@ -46,7 +46,7 @@ _PAGE_HEAD = 4096
 """Bytes of a page that hold its mark."""
 
 
-def reviewed(folder: str | Path) -> ReviewedResult:
+def read_review(folder: str | Path) -> ReviewedResult:
     """Read the decisions in a result folder.
 
     Raises InputError for a folder that is not a result or holds no decisions, FormatError for damaged decisions.
@@ -146,19 +146,19 @@ def after_review(result: Result, given: ReviewedResult) -> Result:
     stored = _Stored.of(result, rows)
     pairs, shingles = document_pairs(result.pairs, rows, settings.search.measure)
     documents = classes(rows)
-    decided = applied(given, rows, documents)
+    decided = apply_decisions(given, rows, documents)
     heads, decided = decided.place(Heads.of(stored.heads), rows.rank, alike_by(Pairs.of(pairs), documents))
-    same = stored.unchanged(heads.rows)
+    same = stored.is_unchanged(heads.rows)
     rules = GroupRules.of(settings.search, settings.keep, settings.grouping, settings.work)
     decisions = decisions_of(rows, documents, heads, pairs, rules)
     compared = pairs if MEASURES[settings.search.measure].features == "shingles" else shingles
     decisions = settle(
         stored.with_similarities(decisions), rows, documents, compared, settings.keep.only_contained
     )
-    decisions = _decided(
+    decisions = _final_decisions(
         stored.with_fates(decisions, same), decided, rows, documents, settings.keep, compared, same
     )
-    counted_copies = represented(decisions, rows) if settings.keep.count else None
+    counted_copies = representatives(decisions, rows) if settings.keep.count else None
     differences = differences_in(result, rows, decisions)
     groups = group_table(decisions, rows, differences, settings.search, settings.keep.direction, counted_copies)
     groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
@@ -168,7 +168,7 @@ def after_review(result: Result, given: ReviewedResult) -> Result:
     return replace(result, groups=groups, run=run, folder=None)
 
 
-def _decided(
+def _final_decisions(
     decisions: Decisions,
     applied: Applied,
     rows: JudgedRows,
@@ -183,7 +183,9 @@ def _decided(
     decisions = applied.fates(decisions, rows.rank)
     heads = np.arange(len(rows))
     heads[decisions.rows] = decisions.representative_row
-    before = standing(decisions, documents, leaders_at(heads, documents), rows.first_new_document, shingles)
+    before = initial_standing(
+        decisions, documents, leaders_at(heads, documents), rows.first_new_document, shingles
+    )
     spared = np.zeros(len(decisions.rows), np.bool_)
     if keep.lose < 1:
         by_loss, _ = with_lost(decisions, documents, before, keep.lose, None)
@@ -223,7 +225,7 @@ class _Stored:
         heads[member], place[member] = head, np.arange(len(member))
         return cls(result.groups, heads, place, result.run.action != "group")
 
-    def unchanged(self, heads: Int64s) -> Bools:
+    def is_unchanged(self, heads: Int64s) -> Bools:
         """bool[rows]: which rows are in a group that the new ``heads`` leave as it was."""
         moved = heads != self.heads
         changed = np.zeros(len(heads), np.bool_)
@@ -268,7 +270,7 @@ def _account(
 ) -> RunAccount:
     """The account of the run, with all that the decisions change."""
     run, aside = result.run, int(pc.sum(pc.invert(result.not_judged["kept"])).as_py() or 0)
-    counts = replace_fields(run.counts, **decided(rows, decisions, run.counts.read, aside))
+    counts = replace_fields(run.counts, **decision_counts(rows, decisions, run.counts.read, aside))
     removed_text = int(rows.bytes[decisions.gone].sum()) + bytes_removed(result.not_judged)
     figures = {name: getattr(run.counts, name) for name in ("groups", "near_copies", "removed", "kept")}
     before = None if run.action == "group" else {**figures, "removed_text": run.bytes.removed_text}

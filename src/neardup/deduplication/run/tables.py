@@ -108,7 +108,7 @@ class Represented:
         return pc.if_else(pa.array(goes), pa.scalar(None, lists.type), lists)
 
 
-def represented(decisions: Decisions, rows: JudgedRows) -> Represented:
+def representatives(decisions: Decisions, rows: JudgedRows) -> Represented:
     """Who represents whom."""
     first_new, members = rows.first_new, decisions.rows
     new = members >= first_new
@@ -201,7 +201,7 @@ def rank_table(rows: JudgedRows, pairs: Pairs, more: Int64s | None) -> pa.Table:
     ``more`` are other rows that people look at; their copies are added. Also the number of its value ``across``
     and its ``source``, if the settings name such columns.
     """
-    numbers = involved(rows, pairs, more)
+    numbers = involved_rows(rows, pairs, more)
     columns = {
         "id": rows.ids.of(numbers),
         "row": pa.array(numbers),
@@ -214,14 +214,14 @@ def rank_table(rows: JudgedRows, pairs: Pairs, more: Int64s | None) -> pa.Table:
     }
     sources = rows.sources
     if len(rows.across):
-        columns["across"] = pa.array(numbered(rows.across[numbers]))
+        columns["across"] = pa.array(numbers_of_values(rows.across[numbers]))
     if sources is not None:
         known = np.concatenate((np.full(rows.first_new, -1), np.arange(len(rows) - rows.first_new)))[numbers]
         columns["source"] = as_text(sources).take(pa.array(known, mask=known < 0))
     return _with_attachments(pa.table(columns), numbers, rows.attachments)
 
 
-def numbered(values: UInt64s) -> Int64s:
+def numbers_of_values(values: UInt64s) -> Int64s:
     """int64[n]: each value as its number in the order of first appearance.
 
     >>> numbered(np.array([7, 2, 7], np.uint64))
@@ -236,7 +236,7 @@ def _with_attachments(table: pa.Table, numbers: Int64s, carried: Carried) -> pa.
     return table.append_column(ATTACHMENTS, column_for(numbers, carried)) if carried else table
 
 
-def involved(rows: JudgedRows, pairs: Pairs, more: Int64s | None = None) -> Int64s:
+def involved_rows(rows: JudgedRows, pairs: Pairs, more: Int64s | None = None) -> Int64s:
     """The rows (ascending) of documents that are in a pair or have a copy among the new rows, with all copies.
 
     Also those of the rows ``more``.
@@ -324,10 +324,10 @@ def _reasons_of(
     heads = decisions.representative_row
     where = pa.array(np.where(heads < rows.first_new, " in the reference set", "").astype(str))
     leading = rows.ids.text(heads)
-    carried, spared = _carried(decisions, rows)
+    carried, spared = _attachment_remarks(decisions, rows)
     same = same_side(rows, decisions.rows, heads) & ~decisions.is_representative & (not decisions.none_goes)
     stays = pa.array(np.where(same & decisions.kept, SAME_VALUE, "").astype(str))
-    reasons = _spared(decisions, spared | same)
+    reasons = _stay_reasons(decisions, spared | same)
     alike = _similarities(decisions, search, side, rows.first_new)
     first = rows.copy_of[decisions.rows]
     characters = np.array(differences.words(decisions.rows, compared_with(decisions, rows), rows.alike), object)
@@ -365,7 +365,7 @@ def _similarities(decisions: Decisions, search: SearchSettings, side: str, first
     return pa.array(words, pa.string()).take(pa.array(place.reshape(-1)))
 
 
-def _carried(decisions: Decisions, judged: JudgedRows) -> tuple[pa.Array, Bools]:
+def _attachment_remarks(decisions: Decisions, judged: JudgedRows) -> tuple[pa.Array, Bools]:
     """The remark on attachments for each row, "" without any; and whether it explains why the document stays."""
     rows, heads, carried = decisions.rows, decisions.representative_row, judged.attachments
     reasons, spared = np.full(len(rows), "", object), np.zeros(len(rows), np.bool_)
@@ -384,7 +384,7 @@ def _carried(decisions: Decisions, judged: JudgedRows) -> tuple[pa.Array, Bools]
     return pa.array(reasons, pa.string()), spared & decisions.kept
 
 
-def _spared(decisions: Decisions, explained: Bools) -> pa.Array:
+def _stay_reasons(decisions: Decisions, explained: Bools) -> pa.Array:
     """The reasons why other near copies stay, except those already explained (``explained``)."""
     spared = decisions.kept & ~decisions.is_representative & ~explained & (not decisions.none_goes)
     unknown = "; kept: its share in the representative is not stored"

@@ -213,9 +213,9 @@ class InputTexts:
                 return {}
             places.append(stretches)
             count = stretches["file"][-1].as_py() + 1
-        return {"places": pa.concat_tables(places), "located": self._located(rows, first_files)}
+        return {"places": pa.concat_tables(places), "located": self._locate(rows, first_files)}
 
-    def _located(self, rows: Int64s, first_files: list[int]) -> pa.Table:
+    def _locate(self, rows: Int64s, first_files: list[int]) -> pa.Table:
         number_of = [{name: number for number, name in enumerate(part.documents.names)} for part in self._parts]
         files, numbers = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
         owner = self._owners(rows)
@@ -244,19 +244,19 @@ class InputTexts:
         for number in reversed(range(last)) if in_reference else (last,):
             pieces = [piece for piece in self._pieces if piece.part == number]
             named = self._parts[number].id is not None
-            row = self._named(id, number, pieces) if named else self._numbered(id, pieces)
+            row = self._row_by_id(id, number, pieces) if named else self._row_by_number(id, pieces)
             if row is not None:
                 return row
         return None
 
-    def _numbered(self, id: Id, pieces: list[_Piece]) -> int | None:
+    def _row_by_number(self, id: Id, pieces: list[_Piece]) -> int | None:
         source, number = (None, id) if isinstance(id, int) else split_id(id)
         if number is None:
             return None
         rows = (piece.row(number) for piece in pieces if source in (None, piece.source))
         return next((row for row in rows if row is not None), None)
 
-    def _named(self, id: Id, number: int, pieces: list[_Piece]) -> int | None:
+    def _row_by_id(self, id: Id, number: int, pieces: list[_Piece]) -> int | None:
         part = self._parts[number]
         first_of = {piece.chunk: piece.first for piece in pieces}
         for chunk in part.documents.chunks(first_of.keys(), [str(part.id)]):
@@ -410,16 +410,16 @@ class StoredTexts:
     def fields(self, row: int) -> Mapping[str, Any]:
         """Return the other values of the document of a row, shortened; {} if it has none."""
         values = self._brought.get(row) or self._values(row, "fields")
-        return {} if values is None or values["fields"] is None else self._decoded(values["fields"])
+        return {} if values is None or values["fields"] is None else self._decode_fields(values["fields"])
 
     def others(self, rows: Int64s) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Yield ``rows`` (ascending) with the other values of their documents."""
         for table in self._tables(rows, ["row", "fields"]):
             for row, fields in zip(*(values.to_pylist() for values in table.columns), strict=True):
                 if fields is not None:
-                    yield row, self._decoded(fields)
+                    yield row, self._decode_fields(fields)
 
-    def _decoded(self, fields: str) -> Mapping[str, str]:
+    def _decode_fields(self, fields: str) -> Mapping[str, str]:
         try:
             return msgspec.json.decode(fields, type=dict[str, str])
         except msgspec.MsgspecError as error:

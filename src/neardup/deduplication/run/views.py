@@ -70,7 +70,7 @@ def decision(id: object, fate: str, group: object, copy_of: object, sentences: S
     return view(facts(lines), *map(paragraph, sentences))
 
 
-def looked(id: object, size: int, where: str, text: str) -> str:
+def document_view(id: object, size: int, where: str, text: str) -> str:
     """Return a document with the beginning of its text."""
     lines = [("document", name_of(id)), ("size", counted(size, "byte")), ("place", where)]
     return view(facts(lines), paragraph(excerpt(text, SHOWN_TEXT)))

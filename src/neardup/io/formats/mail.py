@@ -323,6 +323,7 @@ class _Message:
 
     def _read(self, name: str) -> bytes:
         # a damaged size must not make olefile read more than the file could hold
+        """Read a stream. Raises InputError for one that claims to be too large."""
         if self._ole.get_size(name) > contents.FILE_BYTES:
             raise InputError(f"{name} in it claims to be too large", "A complete .msg file", "Save it again")
         content: bytes = self._ole.openstream(name).read()

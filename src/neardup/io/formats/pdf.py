@@ -173,7 +173,7 @@ class _Others:
         return shown
 
     def _read(self, annotation: "_Annotation", shown: _Shown) -> bool:
-        """Return whether an annotation is to be drawn; add its texts, and itself if it is not read."""
+        """Read the texts of an annotation, else add it as unread; return whether it is to be drawn."""
         if not annotation.is_shown:
             return False
         if annotation.has("OC"):  # on a layer, which may be hidden

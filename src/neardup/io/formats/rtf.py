@@ -200,7 +200,7 @@ class _Reader:
             self._set(word, number)
 
     def _set(self, word: str, number: int | None) -> None:
-        """Take a property of text or of the document."""
+        """Set a property of text or of the document."""
         if word == "f" and number is not None:
             self._state = replace(self._state, font=number)
         elif word == "fcharset" and self._font_table:

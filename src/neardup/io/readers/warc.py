@@ -376,6 +376,7 @@ class WarcChunk(TableChunk):
         return base.Problem(self.source, record.number, reason, None, name, kind)
 
     def _read(self, record: WarcRecord, extractor: Extractor, seconds: float) -> ReadContent:
+        """Read the text of a record."""
         message = message_of(record)
         suffix = _suffix(message)
         if suffix == ".txt":

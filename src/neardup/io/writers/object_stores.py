@@ -115,6 +115,7 @@ class RemoteOutput:
         return folder if names != [""] else folder / "file"
 
     def _read(self, name: str) -> bytes:
+        """Read a file there."""
         return retried_answer(self.url, lambda: bytes(self._system.cat_file(self._path_of(name))))
 
     def _path_of(self, name: str) -> str:

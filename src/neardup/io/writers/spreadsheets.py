@@ -111,6 +111,7 @@ def _cell(sheet: Any, value: Any) -> Any:
 
 
 def _read(value: Any) -> Any:
+    """Read a cell: escaped characters as themselves."""
     return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), value) if isinstance(value, str) else value
 
 

@@ -443,7 +443,7 @@ class Desk:
         self._queues.warm()
         self._facets.warm()
 
-    def warmed(self) -> None:
+    def wait_until_sorted(self) -> None:
         """Wait until what pages need is sorted."""
         self._warming.join()
 

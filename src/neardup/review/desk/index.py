@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.comparison.kinds import KINDS
-from neardup.deduplication.results import KIND, ResultRecord, named
+from neardup.deduplication.results import KIND, ResultRecord, with_side_names
 from neardup.deduplication.texts import similarities
 from neardup.display import printable
 from neardup.errors import InputError
@@ -206,7 +206,7 @@ class ResultIndex:
                 "A result of neardup.find or neardup.load",
                 "Run neardup on the documents again",
             )
-        self.found = result = named(result)
+        self.found = result = with_side_names(result)
         self.documents = ResultDocuments(result.ranks)
         self._place(result.groups)
         self.pairs = stored_pairs(result, self.documents, result.pairs)

@@ -16,7 +16,7 @@ from neardup.collection.changes import GroupRow, MemberRow, collection_table, lo
 from neardup.collection.queries import Clause, Query, plan
 from neardup.comparison.compare import Comparison
 from neardup.deduplication.results import Found, Looked, ResultRecord, RunAccount, summary
-from neardup.deduplication.reviews import Exported, exported, older_report
+from neardup.deduplication.reviews import Exported, export_pieces, older_report
 from neardup.deduplication.texts import differing_parts
 from neardup.display import counted
 from neardup.errors import InputError
@@ -147,7 +147,7 @@ class ResultSubject(DecisionStore):
 
     def export(self, what: Exported, form: str, *, every: bool = False) -> Iterator[bytes]:
         """Yield groups, decisions or tags as csv, jsonl, parquet or dat."""
-        return exported(self.found, self.state(), what, form, every=every)
+        return export_pieces(self.found, self.state(), what, form, every=every)
 
 
 class _Document(NamedTuple):
@@ -205,6 +205,7 @@ class CollectionTexts:
             yield from ((row.number, row.metadata) for row in part if row.metadata)
 
     def _read(self, numbers: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Read the texts of those documents that are still there."""
         with self._store.reading():
             there = np.array([row.number for row in self._store.rows(numbers)], np.int64)
             yield from ((row.number, text) for row, text in loaded_texts(self._store, there))

@@ -97,7 +97,7 @@ def serve_review(desk: Desk, served: Served, listening: socket.socket) -> bool:
     app = review_app(desk, served)
 
     def settle() -> None:
-        desk.warmed()
+        desk.wait_until_sorted()
         collect_less()
 
     try:
@@ -146,11 +146,11 @@ def review_app(desk: Desk, served: Served) -> ReviewApp:
     routes = [
         *(Route(path, live.page(path, show), methods=["GET"]) for path, show in READ.items()),
         *(Route(path, live.page(path, change), methods=["POST"]) for path, change in CHANGE.items()),
-        Route("/enter", live.entered, methods=["POST"]),
-        Route("/leave", live.left, methods=["POST"]),
+        Route("/enter", live.enter, methods=["POST"]),
+        Route("/leave", live.leave, methods=["POST"]),
         Route("/files/{name}", live.file, methods=["GET"]),
     ]
-    handlers: Any = {HTTPException: live.unknown, RefusedError: live.refused, Exception: live.mistaken}
+    handlers: Any = {HTTPException: live.unknown, RefusedError: live.answer_refusal, Exception: live.mistaken}
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
     rules = PageRules(live.error_page)
@@ -251,7 +251,7 @@ class _Live:
         """Return the page of an error outside every endpoint."""
         return self._error(ReviewRequest(root=scope.get("root_path", "")), refusal)
 
-    async def refused(self, request: Request, refusal: Any) -> Response:
+    async def answer_refusal(self, request: Request, refusal: Any) -> Response:
         """Return the page of an error."""
         return self.error_page(request.scope, refusal)
 
@@ -274,7 +274,7 @@ class _Live:
             raise HTTPException(404)
         return Response(served_file(name), media_type=FILES[name])
 
-    async def entered(self, request: Request) -> Response:
+    async def enter(self, request: Request) -> Response:
         """Begin a session with a token."""
         request.scope["route"] = _Named("/enter")
         form = ReviewRequest(form=_texts(await request.form()), root=request.scope.get("root_path", ""))
@@ -288,7 +288,7 @@ class _Live:
         request.session.update(by=tokens.person(token, by), right=right)
         return RedirectResponse(form.to("/"), 303)
 
-    async def left(self, request: Request) -> Response:
+    async def leave(self, request: Request) -> Response:
         """End a session."""
         request.scope["route"] = _Named("/leave")
         request.session.clear()

@@ -232,7 +232,7 @@ class PageRules:
         require_own_page(headers)
         return FORM_BYTES
 
-    def refused(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
+    def answer_refusal(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
         """Return the page of an error."""
         return self._page(scope, refusal)
 

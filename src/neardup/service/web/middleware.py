@@ -211,7 +211,7 @@ class Rules(Protocol):
     def body_bytes(self, scope: Scope, headers: Headers) -> int | None:
         """Return the largest size of the body, None for a request without one. Raises RefusedError."""
 
-    def refused(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
+    def answer_refusal(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
         """Return the answer to a refused request."""
 
 
@@ -287,7 +287,7 @@ class Middleware:
     async def _refuse(self, exchange: "_Exchange", refusal: RefusedError) -> None:
         """Send an error, unless an answer has begun; that one just ends."""
         if not exchange.started:
-            answer = self._rules.refused(exchange.scope, refusal, exchange.id)
+            answer = self._rules.answer_refusal(exchange.scope, refusal, exchange.id)
             with suppress(ClientGoneError):
                 await answer(exchange.scope, exchange.body.again, exchange.answer)
 

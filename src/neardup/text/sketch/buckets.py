@@ -160,7 +160,7 @@ class BucketMinHash(PlainSlotFamily):
         theirs = ours if other is None else slots_array(other, self.slots, np.uint64)
         return ours, theirs, pair_rows(pairs, len(ours), len(theirs))
 
-    def _agreeing(self, one: NDArray[Any], other: NDArray[Any]) -> tuple[int, int]:
+    def _agreement(self, one: NDArray[Any], other: NDArray[Any]) -> tuple[int, int]:
         agreeing, compared = self.counts(np.stack([one, other]), [(0, 1)])[0].tolist()
         return agreeing, compared
 

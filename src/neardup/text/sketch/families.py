@@ -187,7 +187,7 @@ class SlotFamily(ShingleFamily, Generic[SignatureT]):
         """Return the estimated resemblance of each pair of rows, float64[m]; arguments as in :meth:`counts`."""
         agreeing, of = self.counts(signatures, pairs, other).T
         # no slots to compare: both documents are empty
-        return np.where(of == 0, 1.0, self._unbiased(agreeing / np.maximum(of, 1)))
+        return np.where(of == 0, 1.0, self._correct_bias(agreeing / np.maximum(of, 1)))
 
     def to_arrow(self, ids: Any, signatures: NDArray[Any], *, of_ids: bool = False) -> pa.Table:
         """Return a table of the columns ``id`` and ``signature`` with its provenance; see ``read_signatures``.
@@ -212,11 +212,11 @@ class SlotFamily(ShingleFamily, Generic[SignatureT]):
         """Return the signature of the union of the sets of two comparable signatures."""
         raise NotImplementedError
 
-    def _agreeing(self, one: NDArray[Any], other: NDArray[Any]) -> tuple[int, int]:
+    def _agreement(self, one: NDArray[Any], other: NDArray[Any]) -> tuple[int, int]:
         """Return the :meth:`counts` of two signatures [slots]."""
         return int((one == other).sum()), self.slots
 
-    def _unbiased(self, share: Floats) -> Floats:
+    def _correct_bias(self, share: Floats) -> Floats:
         """Return unbiased estimates from the shares of agreeing slots."""
         return share
 
@@ -263,12 +263,12 @@ class Signature:
 
         The empty set resembles only itself.
         """
-        agreeing, of = self.family._agreeing(self.values, self._comparable(other).values)
+        agreeing, of = self.family._agreement(self.values, self._comparable(other).values)
         if self.is_empty or other.is_empty:
             agreeing, of = self.family.slots * (self.is_empty and other.is_empty), self.family.slots
         estimated = estimate(agreeing, max(of, 1))
         value, low, high = np.clip(
-            self.family._unbiased(np.array([estimated.value, estimated.low, estimated.high])), 0, 1
+            self.family._correct_bias(np.array([estimated.value, estimated.low, estimated.high])), 0, 1
         )
         return Estimate(float(value), float(low), float(high), of)
 

@@ -305,7 +305,7 @@ class BBit(PlainSlotFamily):
             "Merge signatures of the family that these were cut from",
         )
 
-    def _unbiased(self, share: Any) -> Any:
+    def _correct_bias(self, share: Any) -> Any:
         chance = 2.0**-self.bits
         return (share - chance) / (1 - chance)
 

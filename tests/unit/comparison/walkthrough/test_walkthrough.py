@@ -106,7 +106,7 @@ def test_values_are_the_formulas_written_out(rows: int) -> None:
     slots, numbers = 40, range(1, rows + 1)
     p, shift = prime_above(rows), 32 - rows.bit_length()
     for name, ending in (("mod-p", f"mod {p}"), ("multiply-shift", f"mod 2^32 >> {shift}")):
-        hashed = FAMILIES[name].hashed(rows, slots, 7, None)
+        hashed = FAMILIES[name].hash_rows(rows, slots, 7, None)
         for formula, column in zip(hashed.functions, hashed.values.T.tolist(), strict=True):
             written = re.fullmatch(r"\((\d+)·x \+ (\d+)\) (.*)", formula)
             assert written is not None
@@ -114,29 +114,29 @@ def test_values_are_the_formulas_written_out(rows: int) -> None:
             sums = [int(written[1]) * x + int(written[2]) for x in numbers]
             assert column == [s % p if name == "mod-p" else s % 2**32 >> shift for s in sums]
     constants = reference.coefficients(slots)
-    classic = FAMILIES["classic"].hashed(rows, slots, 1, None).values
+    classic = FAMILIES["classic"].hash_rows(rows, slots, 1, None).values
     for j, (a, b) in enumerate(constants):
         assert classic[:, j].tolist() == [reference.classic_slot([reference.mix64(x)], a, b) for x in numbers]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 99])
 def test_mod_p_orders_the_rows_and_uses_every_coefficient_before_one_again(seed: int) -> None:
-    hashed = FAMILIES["mod-p"].hashed(16, 40, seed, None)
+    hashed = FAMILIES["mod-p"].hash_rows(16, 40, seed, None)
     assert all(len(set(column)) == 16 for column in hashed.values.T.tolist())
-    drawn = FAMILIES["mod-p"].drawn(17, 40, seed)  # type: ignore[attr-defined]
+    drawn = FAMILIES["mod-p"].draw(17, 40, seed)  # type: ignore[attr-defined]
     for block in (drawn[:16], drawn[16:32]):
         assert {a for a, _ in block} == {b for _, b in block} == set(range(1, 17))
 
 
 @pytest.mark.parametrize("name", ["mod-p", "multiply-shift", "classic"])
 def test_more_slots_keep_the_first_functions(name: str) -> None:
-    few, many = (FAMILIES[name].hashed(30, slots, 5, None).values for slots in (9, 100))
+    few, many = (FAMILIES[name].hash_rows(30, slots, 5, None).values for slots in (9, 100))
     assert (few == many[:, :9]).all()
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_seed_draws_the_same_again_and_another_others(name: str) -> None:
-    first, again, other = (FAMILIES[name].hashed(30, 8, seed, None).values for seed in (5, 5, 6))
+    first, again, other = (FAMILIES[name].hash_rows(30, 8, seed, None).values for seed in (5, 5, 6))
     assert (first == again).all()
     assert (first != other).any()
 
@@ -148,7 +148,7 @@ SETS = st.lists(st.booleans(), min_size=1, max_size=60)
 @given(held=SETS, slots=st.sampled_from([1, 4, 16, 64]))
 def test_the_rule_shown_gives_the_signatures_of_this_program(name: str, held: list[bool], slots: int) -> None:
     """The smallest value of single rows, among those that chose the slot, is the sketch of the set."""
-    values, rows = FAMILIES[name].hashed(len(held), slots, 1, None).signature(np.array(held))
+    values, rows = FAMILIES[name].hash_rows(len(held), slots, 1, None).signature(np.array(held))
     numbers = [number for number, is_held in enumerate(held, 1) if is_held]
     sketch = nd.MinHash(slots, sketch=name).of_ids(numbers)
     if numbers:

@@ -95,7 +95,7 @@ def test_nothing_of_a_record_can_be_set() -> None:
     rows = rows_of(made_texts())
     with pytest.raises(FrozenInstanceError):
         rows.units = rows.bytes  # type: ignore[misc]
-    unnamed = rows.unnamed({0})
+    unnamed = rows.with_numbers_as_names({0})
     assert unnamed.corpus.parts[0].id is None
     assert unnamed.units is rows.units
 

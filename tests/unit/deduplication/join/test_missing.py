@@ -17,7 +17,7 @@ from neardup.deduplication.join.misses import (
     missed_with,
     missing_among,
     missing_pairs,
-    mixed,
+    mix_numbers,
     of_families,
     of_pairs,
     proposed_again,
@@ -38,7 +38,10 @@ ONE, CLASSIC = "one-permutation", "classic"
 
 def hashed(sets: list[set[int]], key: int = 0) -> ShingleSets:
     """The sets with each shingle hashed by a key, ascending, as a run holds them."""
-    hashes = [np.sort(mixed(np.array(sorted(of), np.uint64) + mixed(np.array([key], np.uint64)))) for of in sets]
+    hashes = [
+        np.sort(mix_numbers(np.array(sorted(of), np.uint64) + mix_numbers(np.array([key], np.uint64))))
+        for of in sets
+    ]
     return ShingleSets(np.concatenate(hashes), np.cumsum([0, *map(len, sets)]))
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.deduplication.join import pairs as pairs_module
-from neardup.deduplication.join.pairs import PairRoom, Pairs, PairSorter, gathered, keys_of
+from neardup.deduplication.join.pairs import PairRoom, Pairs, PairSorter, gather, keys_of
 from neardup.io.writers.scratch import Scratch
 from neardup.tables import CANDIDATES, VERIFIED, column
 from support.full_run import FULL
@@ -85,7 +85,7 @@ def test_pairs_are_those_of_a_plain_list(most: int, tmp_path: Path) -> None:
     for key in (0, keys[0], keys[40] - 1, keys[40], keys[40] + 1, keys[-1] + 1):
         assert pairs.place(key) == sum(known < key for known in keys)
     assert rows_of(pairs.part(30, 130).part(20, 90)) == twin[50:120]
-    even = pairs.filtered(lambda some: column(some, "b") % 2 == 0, room)
+    even = pairs.filter(lambda some: column(some, "b") % 2 == 0, room)
     assert rows_of(even) == [row for row in twin if row[1] % 2 == 0]
     assert pairs.documents(90).tolist() == sorted({end for row in twin for end in row[:2]})
     nothing = Pairs.of(VERIFIED.empty_table())
@@ -98,7 +98,7 @@ def test_pairs_are_those_of_a_plain_list(most: int, tmp_path: Path) -> None:
 def test_no_pairs_are_one_table_without_rows(most: int, tmp_path: Path) -> None:
     room, no_keys = PairRoom(Scratch(tmp_path), most), np.empty(0, np.int64)
     pairs = made(drawn(2000, 90), room)
-    none = pairs.filtered(lambda some: np.zeros(some.num_rows, np.bool_), room)
+    none = pairs.filter(lambda some: np.zeros(some.num_rows, np.bool_), room)
     for some in (none, pairs.part(5, 5), Pairs.of(VERIFIED.empty_table())):
         assert [one.schema for one in some.batches()] == [VERIFIED]
         assert len(some) == some.table().num_rows == some.place(1 << 40) == len(some.documents(90)) == 0
@@ -110,7 +110,7 @@ def test_no_pairs_are_one_table_without_rows(most: int, tmp_path: Path) -> None:
 def test_a_single_table_is_not_copied(tmp_path: Path) -> None:
     table, room = drawn(100, 9), PairRoom(Scratch(tmp_path), 10)
     address = table["shared"].chunk(0).buffers()[1].address
-    for some in (gathered([table], room).table(), *Pairs.of(table).batches()):
+    for some in (gather([table], room).table(), *Pairs.of(table).batches()):
         assert some["shared"].chunk(0).buffers()[1].address == address
 
 

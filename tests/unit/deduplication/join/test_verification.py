@@ -33,7 +33,7 @@ class Sets:
         self._sets = ShingleSets(hashes, np.cumsum([0, *map(len, sets)]))
         self.documents, self.held_shingles, self.journal = len(sets), 1 << 26, None
 
-    def bound(self, documents: np.ndarray) -> np.ndarray:
+    def upper_bounds(self, documents: np.ndarray) -> np.ndarray:
         return self._sets.sizes[documents]
 
     def get(self, documents: np.ndarray) -> DocumentSets:

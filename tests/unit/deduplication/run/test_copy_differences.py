@@ -18,7 +18,7 @@ from neardup.deduplication.run.copy_differences import (
     UNREAD,
     CopyDifferences,
     pairs_of,
-    turned,
+    reverse,
 )
 from neardup.errors import InputError
 from neardup.text.characters import KINDS, canonical, differences
@@ -57,7 +57,7 @@ def test_it_is_the_first_one_of_the_whole_comparison(pair: tuple[str, str]) -> N
     first = next(differences(a, b, one.spans, other.spans))
     in_words = first_difference(a.encode(), b.encode())
     assert in_words.startswith(f"{KINDS[first.kind]}: ")
-    assert turned(in_words) == first_difference(b.encode(), a.encode())
+    assert reverse(in_words) == first_difference(b.encode(), a.encode())
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,4 @@ def test_those_of_a_stored_table_are_merged_with_others() -> None:
         CopyDifferences(np.array([1 << 32]), pa.array(["case: “a” here, “A” there"])),
     )
     few = CopyDifferences(some.keys[1:], some.found.slice(1), some.why)
-    assert next(few.merged(more).of_rows(np.array([0]), np.array([1]))) == "case: “A” here, “a” there"
+    assert next(few.merge(more).of_rows(np.array([0]), np.array([1]))) == "case: “A” here, “a” there"

@@ -112,13 +112,13 @@ def _files_of(sources: tuple[Source, ...], documents: Documents, recorded: Store
         alike = by_name.get(os.path.basename(source.name), [])
         if not alike:
             raise _not_there_error(source, name)
-        files.append(_recognised(source, alike, documents, recorded, name))
+        files.append(_file_number(source, alike, documents, recorded, name))
     if not files or len(set(files)) != len(files):
         raise InputError("The part has several files that the result records as one", "The part as it was")
     return files
 
 
-def _recognised(source: Source, alike: list[int], documents: Documents, recorded: StoredPlaces, name: str) -> int:
+def _file_number(source: Source, alike: list[int], documents: Documents, recorded: StoredPlaces, name: str) -> int:
     """The number of the file with this name and content; of several with the same content the one of that path."""
     digest = source.digest()
     size = source.size
@@ -259,7 +259,7 @@ class NewKeys:
         return cls(plan, tuple(band_keys), np.unique(seals))
 
 
-def meeting(part: SavedFingerprints, new: NewKeys) -> Int64s:
+def meeting_rows(part: SavedFingerprints, new: NewKeys) -> Int64s:
     """Return the rows of a part, ascending, that share a key with new documents."""
     meets = np.zeros(part.manifest.counts.rows, np.bool_)
     if part.manifest.bands == new.plan.bands:
@@ -267,14 +267,14 @@ def meeting(part: SavedFingerprints, new: NewKeys) -> Int64s:
         for place, keys in enumerate((*new.bands, new.seals)):
             meets[bands.rows_with(place, keys)] = True
         return np.flatnonzero(meets)
-    for keys, rows_found in zip(new.bands, _scanned(part, new.plan), strict=True):
+    for keys, rows_found in zip(new.bands, _scan_keys(part, new.plan), strict=True):
         meets |= _among(rows_found, keys)
     seals = [seal for _, seal in part.seals()]
     meets |= _among(np.concatenate([np.empty(0, np.uint64), *seals]), new.seals)
     return np.flatnonzero(meets)
 
 
-def _scanned(part: SavedFingerprints, plan: Plan) -> Iterator[UInt64s]:
+def _scan_keys(part: SavedFingerprints, plan: Plan) -> Iterator[UInt64s]:
     """Yield the keys of all rows of a part, band by band."""
     for band, (first, count) in enumerate(_slots(plan)):
         blocks = [keys_of(block, band) for block in part.slots(first, count)]

@@ -15,7 +15,7 @@ from neardup.deduplication.run.asked_columns import parts_of
 from neardup.deduplication.run.find import run
 from neardup.deduplication.run.findings import Found
 from neardup.deduplication.run.parts.merge import complete, saved_form, saved_sources
-from neardup.deduplication.run.parts.rows import NewKeys, meeting
+from neardup.deduplication.run.parts.rows import NewKeys, meeting_rows
 from neardup.deduplication.run.review_decisions import ReviewedResult
 from neardup.deduplication.run.save import DEFAULT_FILES, RowFiles, fill
 from neardup.deduplication.run.stages.account import Run
@@ -160,7 +160,7 @@ def find_against(
     search = settings.search
     if not settings.by_simhash and search.method != "exact" and MEASURES[search.measure].by_lsh:
         keys = NewKeys.of(new.saved, plan(search.threshold, search.recall, settings.sketch.slots))
-        against = against.only([meeting(part, keys) for part in against.parts])
+        against = against.only([meeting_rows(part, keys) for part in against.parts])
     old = Reference(against, against.chosen)
     return run(Inputs(new, columns, settings, old, action, review=review), progress), against
 

@@ -68,12 +68,12 @@ def removed_by(rows: Rows, decisions: Decisions, sources: str) -> accounts.Remov
     gone, first = decisions.gone, rows.first_new
     removed = np.zeros(len(rows) - first, np.bool_)
     removed[gone[gone >= first] - first] = True
-    by = accounts.RemovedBy(files=_listed(*_files(rows), removed), sources=[])
+    by = accounts.RemovedBy(files=_removed_shares(*_files(rows), removed), sources=[])
     values = rows.extra.get(sources)
     if values is not None:
         encoded = pc.cast(values, pa.string()).dictionary_encode()
         codes = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy().astype(np.int64)
-        by.sources = _listed([*encoded.dictionary.to_pylist(), None], codes, removed)
+        by.sources = _removed_shares([*encoded.dictionary.to_pylist(), None], codes, removed)
     return by
 
 
@@ -132,7 +132,7 @@ def _files(rows: Rows) -> tuple[list[str], Int64s]:
     return names, np.repeat([place[piece.source] for piece in pieces], counts).astype(np.int64)
 
 
-def _listed(names: Sequence[str | None], of_row: Int64s, removed: Bools) -> list[accounts.RemovedShare]:
+def _removed_shares(names: Sequence[str | None], of_row: Int64s, removed: Bools) -> list[accounts.RemovedShare]:
     read = np.bincount(of_row, minlength=len(names))
     gone = np.bincount(of_row[removed], minlength=len(names))
     order = [k for k in np.argsort(-read, kind="stable").tolist() if read[k]]
@@ -263,7 +263,7 @@ class GroupsAccount(NamedTuple):
 
 def groups_account(judged: JudgedRun, search: SearchSettings, keep: Keep, different: int) -> GroupsAccount:
     """The account of the groups; ``different`` is the number of different documents they were made from."""
-    chaining = _chaining(judged, search.threshold)
+    chaining = _chaining_account(judged, search.threshold)
     # none asks for whole families
     chains = [] if keep.keep == KEEP_NONE else _chain(chaining, search.threshold)
     warnings = [*_large_group(judged.decisions, different), *chains]
@@ -298,7 +298,7 @@ def _counts(run: Run) -> accounts.RunCounts:
         verified=candidates + (0 if run.search.closed is None else run.search.closed.compared),
         capped=run.search.capped,
         pairs=run.pairs.table.num_rows,
-        **decided(run.judged_rows, run.decisions, len(rows) - first, len(run.decisions.dropped)),
+        **decision_counts(run.judged_rows, run.decisions, len(rows) - first, len(run.decisions.dropped)),
     )
 
 
@@ -352,7 +352,7 @@ def _base_text(run: Run) -> accounts.BaseTextAccount | None:
     )
 
 
-def decided(rows: JudgedRows, decisions: Decisions, read: int, dropped: int) -> dict[str, int]:
+def decision_counts(rows: JudgedRows, decisions: Decisions, read: int, dropped: int) -> dict[str, int]:
     """Count groups, near copies, and removed and kept documents of the ``read``; ``dropped`` were not judged."""
     removed = int((~decisions.kept).sum()) + dropped
     near = ~decisions.is_representative & ~decisions.exact & (rows.copy_of[decisions.rows] == decisions.rows)
@@ -373,13 +373,13 @@ def _recall(run: Run) -> accounts.Recall:
         bound=search.closed is not None and search.closed.left_out > 0,
         measured=None if audited is None else audited.recall,
         unlisted=bool(run.groups.crowds) or len(run.groups.popular) > 0,
-        looked=_looked(run.rows),
+        looked=_searched_extent(run.rows),
     )
     settings = run.settings
     return recall_of(settings.search, settings.shingles, settings.simhash, search.plan, predicted)
 
 
-def _looked(rows: Rows) -> Extent:
+def _searched_extent(rows: Rows) -> Extent:
     """The rows and files among which pairs were searched: those that were read, and are not left aside."""
     rejected = rows.met.rejected + rows.met_before.rejected
     return Extent("row or file", len(rows), len(rows.left_aside), rejected, "rows or files")
@@ -407,7 +407,7 @@ def _popular(judged: JudgedRun) -> accounts.Popular:
     return accounts.Popular(len(documents), least, examples)
 
 
-def _chaining(judged: JudgedRun, threshold: float) -> accounts.Chaining:
+def _chaining_account(judged: JudgedRun, threshold: float) -> accounts.Chaining:
     """Groups with a member below the threshold to its representative, and the farthest such member if known."""
     decisions = judged.decisions
     unknown = np.isnan(decisions.similarity)

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.deduplication.group.decisions import Decisions, Heads, decisions_of, heads_of, leader_keys, settle
-from neardup.deduplication.group.leaders import Grouped, GroupRules, group_found, merged, only_pairs
-from neardup.deduplication.group.loss import Standing, standing, with_lost, with_passages
+from neardup.deduplication.group.leaders import Grouped, GroupRules, group_found, merge_tables, only_pairs
+from neardup.deduplication.group.loss import Standing, initial_standing, with_lost, with_passages
 from neardup.deduplication.group.rows import CopyClasses, JudgedRows, classes, keep_rank
 from neardup.deduplication.join.criterion import Related, at_least, every_pair
 from neardup.deduplication.join.pairs import PairRoom, Pairs, verified_room
@@ -26,9 +26,9 @@ from neardup.deduplication.run.review_decisions import (
     Applied,
     ReviewedResult,
     alike_by,
-    applied,
+    apply_decisions,
     leaders_at,
-    settled,
+    settle_review,
 )
 from neardup.deduplication.run.stages.records import (
     HeadPairs,
@@ -38,7 +38,7 @@ from neardup.deduplication.run.stages.records import (
     Purpose,
     ShinglePairs,
 )
-from neardup.deduplication.run.tables import Represented, differing_ends, group_table, represented
+from neardup.deduplication.run.tables import Represented, differing_ends, group_table, representatives
 from neardup.runtime import release_memory
 from neardup.settings import KEEP_NONE, MEASURES, GroupSettings, Keep, Measure, SearchSettings, Shingles, Work
 from neardup.tables import CANDIDATES, VERIFIED, column
@@ -91,7 +91,7 @@ def people_groups(
 ) -> tuple[Grouped, Heads, Applied]:
     """Change the groups as people decided."""
     with meter.stage("group", None, "documents"):
-        decided = applied(review, judged, documents)
+        decided = apply_decisions(review, judged, documents)
         moved, decided = decided.place(heads, judged.rank, alike_by(groups.pairs, documents))
         return replace(groups, leader=leaders_at(moved.rows, documents)), moved, decided
 
@@ -116,8 +116,8 @@ def leader_distances(
     """Compare documents with their representative where no pair does."""
     far = VERIFIED.empty_table()
     if pairs.unknown.num_rows:
-        far = _counted(stores, pairs.unknown, search, shingles, work, meter)
-    needed = merged(pairs.known, far)
+        far = _count_pairs(stores, pairs.unknown, search, shingles, work, meter)
+    needed = merge_tables(pairs.known, far)
     return LeaderPairs(needed, on_shingles(stores, needed, search, work, meter), far)
 
 
@@ -143,7 +143,7 @@ def stand(
     judged: JudgedRows, documents: CopyClasses, groups: Grouped, decisions: Decisions, pairs: LeaderPairs
 ) -> Standing:
     """List the documents that stay."""
-    return standing(decisions, documents, groups.leader, judged.first_new_document, pairs.shingles)
+    return initial_standing(decisions, documents, groups.leader, judged.first_new_document, pairs.shingles)
 
 
 def whole_families(judged: JudgedRows, decisions: Decisions) -> Decisions:
@@ -180,7 +180,7 @@ def people_last_word(
 ) -> tuple[Decisions, Standing]:
     """Let people decide about documents that would stay for their text, and count the lost text again."""
     with meter.stage("lost text", None, "documents"):
-        return settled(applied, decisions, documents, before, judged.rank, stores.of())
+        return settle_review(applied, decisions, documents, before, judged.rank, stores.of())
 
 
 def reported_pairs(
@@ -198,7 +198,7 @@ def reported_pairs(
 
 def counts(judged: JudgedRows, decisions: Decisions) -> Represented:
     """Count the removed documents that each remaining one represents."""
-    return represented(decisions, judged)
+    return representatives(decisions, judged)
 
 
 def no_removal(decisions: Decisions) -> Decisions:
@@ -251,10 +251,10 @@ def on_shingles(
     """The same pairs counted on the shingle sets: the table itself unless the measure counts other features."""
     if MEASURES[search.measure].of_shingles:
         return pairs
-    return _verified(stores, pairs.select(CANDIDATES.names), MEASURES["resemblance"], work, meter)
+    return _verify(stores, pairs.select(CANDIDATES.names), MEASURES["resemblance"], work, meter)
 
 
-def _counted(
+def _count_pairs(
     stores: FeatureStores,
     pairs: pa.Table,
     search: SearchSettings,
@@ -265,7 +265,7 @@ def _counted(
     """The VERIFIED table of these pairs at any similarity, counted as the measure requires."""
     measure = MEASURES[search.measure]
     if measure.features != "tokens":
-        return _verified(stores, pairs, measure, work, meter)
+        return _verify(stores, pairs, measure, work, meter)
     from neardup.deduplication.join.common_text import (  # other runs need not wait for its kernels
         count_common,
         counting_of,
@@ -276,7 +276,7 @@ def _counted(
         return count_common(pairs, stores.of("tokens"), criterion, counting, work.threads, advance).pairs
 
 
-def _verified(stores: FeatureStores, pairs: pa.Table, measure: Measure, work: Work, meter: Meter) -> pa.Table:
+def _verify(stores: FeatureStores, pairs: pa.Table, measure: Measure, work: Work, meter: Meter) -> pa.Table:
     """The same, counted on the sets of features of a ``measure``."""
     with meter.stage("verify", pairs.num_rows, "pairs") as advance:
         return verify(pairs, stores.of(measure.features), every_pair(measure.formula), work.threads, advance)
@@ -298,7 +298,7 @@ def _none_decided(keep: Keep, review: ReviewedResult | None) -> bool:
     return _none(keep) and _review(review)
 
 
-def _decided(keep: Keep, review: ReviewedResult | None) -> bool:
+def _is_decided(keep: Keep, review: ReviewedResult | None) -> bool:
     return _not_none(keep) and _review(review)
 
 
@@ -314,7 +314,7 @@ DECISIONS = Condition("--decisions", _review)
 NONE = Condition("--keep none", _none)
 NOT_NONE = Condition("not with --keep none", _not_none)
 NONE_DECIDED = Condition("--keep none --decisions", _none_decided)
-DECIDED = Condition("--decisions, not with --keep none", _decided)
+DECIDED = Condition("--decisions, not with --keep none", _is_decided)
 COUNT = Condition("--count", _count)
 GROUP = Condition("neardup group", _group)
 

@@ -101,7 +101,7 @@ def names(inputs: Inputs, rows: Rows, keep: Keep, relations: Relations) -> tuple
         *unlisted,
         *related_notes(rows, relations),
     )
-    return rows.unnamed(unnamed), Notes(notes)
+    return rows.with_numbers_as_names(unnamed), Notes(notes)
 
 
 def _scan_notes(rows: Rows) -> list[str]:
@@ -158,7 +158,7 @@ def audit(
         return audited(rows, reported, search, advance)
 
 
-def missing(
+def missing_pairs(
     exact: ExactJoin,
     outcome: SearchOutcome,
     groups: Grouped,
