@@ -10,7 +10,7 @@ import numpy as np
 
 from neardup.corpus.advice import outlook
 from neardup.corpus.advice.gap import groups_at, spanning_tree
-from neardup.corpus.advice.sample import KINDS, counts_of, unit_counts
+from neardup.corpus.advice.sample import KINDS, SampledTexts, base_of, counts_of, unit_counts
 from neardup.settings import Settings
 from neardup.settings.records import Shingles
 from support.reference_advice import as_texts
@@ -21,16 +21,24 @@ ENOUGH = 0.9
 """A recommendation is right if its F1 is at least this part of the best F1 of the grid."""
 
 
-def grid(texts: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Yield each command in words, and int64[n]: the group of each document."""
-    units = unit_counts(as_texts(texts), Shingles())
-    for kind, measure in product(KINDS, outlook.MEASURES):
-        similar = counts_of(as_texts(texts), kind, Settings()).similar(measure)
-        tree = spanning_tree(similar)
-        for threshold in THRESHOLDS:
-            said = f"{kind.unit} {kind.length} {measure} {threshold:g}"
-            yield f"{said} principal", outlook._principal(similar, threshold, units)
-            yield f"{said} components", groups_at(tree, threshold)
+def grid(texts: Sequence[str], shares: Sequence[float] = (0.0,)) -> Iterator[tuple[str, Any]]:
+    """Yield each command in words, and int64[n]: the group of each document.
+
+    ``shares`` are those of ``--ignore-common``.
+    """
+    every = as_texts(texts)
+    sample = SampledTexts(every, every, True, (), ())
+    for share, kind in product(shares, KINDS):
+        settings = Settings.of(ignore_common=share)
+        units = unit_counts(every, Shingles(unit=kind.unit))
+        counts = counts_of(every, kind, settings, base_of(sample, kind.settings(settings)))
+        for measure in outlook.MEASURES:
+            similar = counts.similar(measure)
+            tree = spanning_tree(similar)
+            for threshold in THRESHOLDS:
+                said = f"{kind.unit} {kind.length} {measure} {threshold:g}" + f" common {share:g}" * bool(share)
+                yield f"{said} principal", outlook._principal(similar, threshold, units)
+                yield f"{said} components", groups_at(tree, threshold)
 
 
 def together(groups: Any) -> Any:

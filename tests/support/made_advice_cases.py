@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from support.made_advice_sets import (
+    CONSONANTS,
     Labelled,
     excerpts,
     forms,
+    in_column,
     in_greek,
     language,
     misread,
@@ -193,6 +195,130 @@ def everything(seed: int, count: int) -> Labelled:
     )
 
 
+def letters(seed: int, count: int, change: float = 0.12) -> Labelled:
+    """Return letters, a quarter of them in one or two later versions."""
+    return mixture(revisions(seed, count // 4, 3, change, 12), strangers(seed + 1, count - count // 4))
+
+
+def forms_and_letters(seed: int, count: int) -> Labelled:
+    """Return one form, a fifth of it sent again, and as many letters."""
+    return mixture(forms(seed, count, 30, 6, count // 5), letters(seed + 1, count))
+
+
+def many_templates(seed: int, templates: int, each: int) -> Labelled:
+    """Return contents in many templates, a fifth of them sent again, and as many letters, much revised."""
+    count = templates * each
+    return mixture(forms(seed, count, 20, 4, count // 5, templates), letters(seed + 1, count, 0.3))
+
+
+def near_copies(seed: int, count: int) -> Labelled:
+    """Return texts and one copy of each with a few words changed."""
+    drawn, texts, families = random.Random(seed), [], []
+    for number in range(count):
+        words = paragraphs(sentences(drawn, drawn.randint(8, 50), 8)).split(" ")
+        texts.append(" ".join(words))
+        for place in drawn.sample(range(len(words)), max(1, len(words) // 60)):
+            words[place] = drawn.choice(language(8).words)
+        texts.append(" ".join(words))
+        families += [number, number]
+    return texts, families
+
+
+def scanned_twice(seed: int, count: int) -> Labelled:
+    """Return texts and one bad scan of each."""
+    drawn, texts, families = random.Random(seed), [], []
+    for number in range(count):
+        original = paragraphs(sentences(drawn, drawn.randint(6, 40), 9))
+        texts += [original, in_column(misread(original, drawn.uniform(0.18, 0.26), drawn), 60, 1, drawn)]
+        families += [number, number]
+    return texts, families
+
+
+def three_kinds(seed: int, count: int) -> Labelled:
+    """Return near copies, excerpts and scans, as many pairs of each, and texts alone."""
+    parts = near_copies(seed, count), excerpts(seed + 1, 2 * count), scanned_twice(seed + 2, count)
+    return mixture(*parts, strangers(seed + 3, count))
+
+
+def title_typos(seed: int, count: int) -> Labelled:
+    """Return titles of three to fourteen words; two fifths again, with one to three letters changed."""
+    drawn, texts, families = random.Random(seed), [], []
+    for number in range(count):
+        title = " ".join(sentences(drawn, 2, 10)).split()[: drawn.randint(3, 14)]
+        texts.append(" ".join(title))
+        families.append(number)
+        if drawn.random() < 0.4:
+            letters = list(texts[-1])
+            for place in drawn.sample(range(len(letters)), drawn.randint(1, 3)):
+                letters[place] = drawn.choice(CONSONANTS)
+            texts.append("".join(letters))
+            families.append(number)
+    return texts, families
+
+
+def contracts(seed: int, count: int) -> Labelled:
+    """Return contracts of twelve clauses of a stock and a text of their own; a third in later versions."""
+    drawn, texts, families = random.Random(seed), [], []
+    stock = [sentences(drawn, drawn.randint(2, 4), 11) for _ in range(80)]
+    for number in range(count):
+        clauses = [drawn.choice(stock) for _ in range(12)]
+        own = sentences(drawn, drawn.randint(10, 24), 11)
+        for _ in range(1 if number % 3 else drawn.randint(2, 3)):
+            texts.append(paragraphs([*own, *(one for clause in clauses for one in clause)]))
+            families.append(number)
+            own = [*own]
+            own[drawn.randrange(len(own))] = sentences(drawn, 1, 11)[0]
+    return texts, families
+
+
+def web_pages(seed: int, count: int) -> Labelled:
+    """Return pages of twelve sites, each with its own head and foot; a quarter is on another site, too."""
+    drawn, texts, families = random.Random(seed), [], []
+    sites = [(sentences(drawn, 4, 13), sentences(drawn, 8, 13)) for _ in range(12)]
+    for number in range(count):
+        body = sentences(drawn, drawn.randint(5, 30), 13)
+        for head, foot in drawn.sample(sites, 1 if number % 4 else 2):
+            texts.append(paragraphs([*head, *body, *foot]))
+            families.append(number)
+    return texts, families
+
+
+def reports(seed: int, count: int) -> Labelled:
+    """Return monthly reports in one form, half of it figures; a fifth comes again, corrected."""
+    drawn, texts, families = random.Random(seed), [], []
+    lines = sentences(drawn, 24, 14)
+    for number in range(count):
+        own = sentences(drawn, drawn.randint(6, 12), 14)
+        figures = [f"{line} {drawn.randint(10, 9999)} of {drawn.randint(10, 9999)}." for line in lines]
+        for _ in range(1 if number % 5 else 2):
+            texts.append(paragraphs([*figures[:12], *own, *figures[12:]]))
+            families.append(number)
+            figures[drawn.randrange(24)] = f"{lines[0]} {drawn.randint(10, 9999)}."
+    return mixture((texts, families), strangers(seed + 1, count // 2))
+
+
+def catalogue(seed: int, count: int) -> Labelled:
+    """Return entries of a catalogue with the same field names; a third again, with a field left out or misread."""
+    drawn, texts, families = random.Random(seed), [], []
+    for number in range(count):
+        words = " ".join(sentences(drawn, 6, 15)).split()
+        fields = [
+            f"Author: {' '.join(words[:3])}",
+            f"Title: {' '.join(words[3:11])}",
+            f"Publisher: {drawn.choice(words)} {drawn.randint(1900, 2020)}",
+            f"Subject: {' '.join(words[12:16])}",
+            f"Notes: {' '.join(words[16 : 16 + drawn.randint(4, 20)])}",
+        ]
+        texts.append("\n".join(fields))
+        families.append(number)
+        if number % 3 == 0:
+            place = drawn.randrange(5)
+            fields[place] = "" if drawn.random() < 0.5 else misread(fields[place], 0.1, drawn)
+            texts.append("\n".join(filter(None, fields)))
+            families.append(number)
+    return texts, families
+
+
 class Case(NamedTuple):
     """``made(seed, size)`` returns the documents; ``small`` and ``full`` are sizes."""
 
@@ -213,5 +339,27 @@ CASES = {
     "mail": Case(mail, 26, 90),
     "bulletin": Case(bulletin, 16, 80),
     "everything": Case(everything, 8, 24),
+    "forms and letters": Case(forms_and_letters, 30, 150),
+    "15 templates": Case(lambda seed, each: many_templates(seed, 15, each), 6, 12),
+    "40 templates": Case(lambda seed, each: many_templates(seed, 40, each), 5, 10),
+    "three kinds": Case(three_kinds, 14, 60),
+    "title typos": Case(title_typos, 60, 400),
+    "forms, scans, titles": Case(
+        lambda seed, count: mixture(
+            forms(seed, 2 * count, 24, 6, count // 2, 3), scans(seed + 1, 0.08, count), titles(seed + 2, 2 * count)
+        ),
+        12,
+        50,
+    ),
+    "contracts": Case(contracts, 30, 120),
+    "web pages": Case(web_pages, 40, 240),
+    "templates and threads": Case(
+        lambda seed, count: mixture(forms(seed, 2 * count, 20, 6, count // 2, 8), threads(seed + 1, count)), 24, 60
+    ),
+    "reports": Case(reports, 30, 120),
+    "articles and abstracts": Case(
+        lambda seed, count: mixture(excerpts(seed, count), revisions(seed + 1, count, 3, 0.08, 16)), 16, 60
+    ),
+    "catalogue": Case(catalogue, 60, 300),
 }
 """The cases by name."""

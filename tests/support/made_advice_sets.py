@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import textwrap
 from bisect import bisect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate
 
@@ -33,14 +34,55 @@ class Language:
         self.totals = [*accumulate(1 / (rank + 3) for rank in range(words))]
 
     def sentence(self, drawn: random.Random) -> str:
-        count = drawn.randint(7, 22)
-        found = [self.words[bisect(self.totals, drawn.random() * self.totals[-1])] for _ in range(count)]
+        found = [self.drawn_word(drawn) for _ in range(drawn.randint(7, 22))]
+        return " ".join(found).capitalize() + "."
+
+    def drawn_word(self, drawn: random.Random) -> str:
+        return self.words[bisect(self.totals, drawn.random() * self.totals[-1])]
+
+
+class PhrasedLanguage(Language):
+    """A language of longer words in phrases: after some words, few others are usual.
+
+    Strangers share more runs of words than in :class:`Language`, as those of real prose do.
+    """
+
+    def __init__(self, seed: int, words: int = 4000) -> None:
+        super().__init__(seed + 5000, words)
+        drawn = random.Random(seed + 9000)
+        ends = [c + v + d for c in "bdgjlmprsvy" for v in "aeiouy" for d in "klnrstx"]
+        self.words = [word if rank < 40 else word + drawn.choice(ends) for rank, word in enumerate(self.words)]
+        self.totals = [*accumulate(1 / (rank + 2) ** 0.9 for rank in range(words))]
+        self.usual = {word: drawn.choices(self.words[:800], k=3) for word in self.words}
+
+    def sentence(self, drawn: random.Random) -> str:
+        found = [self.drawn_word(drawn)]
+        for _ in range(drawn.randint(5, 25)):
+            phrase = drawn.random() < 0.4
+            found.append(drawn.choice(self.usual[found[-1]]) if phrase else self.drawn_word(drawn))
         return " ".join(found).capitalize() + "."
 
 
+_spoken: list[type[Language]] = [Language]
+
+
+@contextmanager
+def spoken(kind: type[Language]) -> Iterator[None]:
+    """Make the sets of languages of this kind."""
+    _spoken.append(kind)
+    try:
+        yield
+    finally:
+        _spoken.pop()
+
+
 @cache
+def _made(kind: type[Language], seed: int, words: int) -> Language:
+    return kind(seed, words)
+
+
 def language(seed: int, words: int = 4000) -> Language:
-    return Language(seed, words)
+    return _made(_spoken[-1], seed, words)
 
 
 def sentences(drawn: random.Random, count: int, tongue: int = 1) -> list[str]:

@@ -1,6 +1,6 @@
 """The adviser: one exact join of a sample far below the threshold, and the similarities of all pairs of a part."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -8,20 +8,11 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from neardup.corpus.advice import effects
-from neardup.corpus.advice.outlook import Separation, look
+from neardup.corpus.advice.outlook import Outlook, Viewed, look
 from neardup.corpus.advice.recommend import around, chosen_settings, recommend
 from neardup.corpus.advice.record import AdviceRecord, Around, Seen, Taken
-from neardup.corpus.advice.sample import (
-    KINDS,
-    SampledTexts,
-    SharedCounts,
-    base_of,
-    counts_of,
-    take,
-    to_look_at,
-    unit_counts,
-)
-from neardup.corpus.advice.templates import common_share, find_templates
+from neardup.corpus.advice.sample import KINDS, SampledTexts, base_of, counts_of, take, to_look_at, unit_counts
+from neardup.corpus.advice.templates import Templates, common_share, find_templates
 from neardup.corpus.advice.views import html, lines, svg
 from neardup.deduplication.join.base_documents import BaseDocuments, open_base
 from neardup.deduplication.results import Found
@@ -166,41 +157,37 @@ def advise_on(
 
 def _looked(
     sample: SampledTexts, full: Bools, result: Found, settings: Settings, advance: Callable[[int], None]
-) -> tuple[Seen, Separation, Around]:
+) -> tuple[Seen, Outlook, Around]:
     """Look at all pairs of some documents by several kinds of shingles, and choose the best separation."""
     numbers = to_look_at(sample, full, result)
     taken, related = sample.texts.take(pa.array(numbers)), sample.related(settings.relations).of(numbers)
-
-    def counted_by(settings: Settings) -> Iterator[SharedCounts]:
-        for kind in KINDS:
-            yield counts_of(taken, kind, settings, base_of(sample, kind.settings(settings)), related)
-
-    counts = []
-    for one in counted_by(settings):
-        counts.append(one)
-        advance(1)
     texts = [text.decode("utf-8", "replace") for text in taken.to_pylist()]
+
+    def view_of(settings: Settings) -> tuple[Viewed, Templates]:
+        counts = [
+            counts_of(taken, kind, settings, base_of(sample, kind.settings(settings)), related) for kind in KINDS
+        ]
+        templates = find_templates(taken, settings, base_of(sample, KINDS[0].settings(settings)), related)
+        return Viewed(counts, templates.false, settings.base.ignore_common), templates
+
     ids = [sample.ids[k].as_py() for k in numbers.tolist()]
-    units = unit_counts(taken, Shingles())
-    templates = find_templates(texts, counts[0])
-    looks, chosen = look(counts, templates.false, units)
-    choice = Separation(chosen, looks)
+    view, templates = view_of(settings)
+    views = [view]
+    advance(len(KINDS))
     share = None if len(sample.base) or settings.base.ignore_common else common_share(templates, len(numbers))
-    if chosen.outcome == "template" and share is not None:
-        left = list(counted_by(replace(settings, base=replace(settings.base, ignore_common=share))))
-        again, other = look(left, find_templates(texts, left[0]).false, units)
-        if other.outcome != "template":
-            choice = Separation(other, again, share)
+    if share is not None:
+        views.append(view_of(replace(settings, base=replace(settings.base, ignore_common=share)))[0])
+    chosen = look(views, {unit: unit_counts(taken, Shingles(unit=unit)) for unit in ("word", "char")})
     seen = Seen(
         documents=len(numbers),
         bytes=int(sample.sizes[numbers].sum()),
-        outcome=chosen.outcome,
-        sure=not choice.outlook.doubt,
-        doubt=choice.outlook.doubt,
-        templated=templates.documents,
-        looks=looks,
+        outcome="template" if chosen.ignore_common and chosen.gap is None else chosen.outcome,
+        sure=not chosen.doubt,
+        doubt=chosen.doubt,
+        templated=sum(templates.sizes),
+        looks=chosen.looks,
     )
-    return seen, choice, around(ids, texts, choice.outlook)
+    return seen, chosen, around(ids, texts, chosen)
 
 
 def _taken(sample: SampledTexts, result: Found) -> Taken:

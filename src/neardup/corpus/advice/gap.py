@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from neardup.kernels.groups import unite
 from neardup.tables import Bools, Floats, Int32s, Int64s
 
 STEP = 0.05
@@ -88,7 +89,7 @@ class Gap:
     def width(self) -> float:
         """The width on the scale."""
         low, high = _places(np.array([self.low, self.high]))
-        return float(high - low)
+        return round(float(high - low), 6)  # a multiple of STEP
 
 
 def spanning_tree(similar: Floats) -> LinkTree:
@@ -113,17 +114,20 @@ def spanning_tree(similar: Floats) -> LinkTree:
 def groups_at(tree: LinkTree, threshold: float) -> Int64s:
     """Return int64[n]: a number for each document, equal for those linked by edges at or above the threshold."""
     kept = tree.similarity >= threshold
-    parent = list(range(len(tree.a) + 1))
-    for a, b in zip(tree.a[kept].tolist(), tree.b[kept].tolist(), strict=True):
-        parent[_root(parent, a)] = _root(parent, b)
-    return np.array([_root(parent, k) for k in range(len(parent))], np.int64)
+    return components(len(tree.a) + 1, tree.a[kept], tree.b[kept])
 
 
-def _root(parent: list[int], k: int) -> int:
-    while parent[k] != k:
+def components(documents: int, a: Int64s, b: Int64s) -> Int64s:
+    """Return int64[documents]: a number for each document, equal for those that chains of the pairs connect.
+
+    >>> components(4, np.array([3, 1]), np.array([1, 0])).tolist()
+    [0, 0, 2, 0]
+    """
+    parent = np.arange(documents)
+    unite(parent, a, b)
+    for k in range(documents):  # links lead to smaller numbers
         parent[k] = parent[parent[k]]
-        k = parent[k]
-    return k
+    return parent
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The shingles, measure, threshold and grouping that separate the relatives of a sample from its strangers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -47,9 +47,9 @@ MANY_FEWER = 0.05
 TOO_MANY = 0.25
 """Above this share of all pairs within groups, another gap is better."""
 
-LESS_KIND, LESS_OVERLAP, LESS_LOW, LOW = 0.01, 0.002, 0.02, 0.2
-"""Handicaps, in F1: of each later kind of shingles, of the overlap, and of thresholds below LOW, where few
-shingles decide."""
+LESS_KIND, LESS_OVERLAP, LESS_COMMON, LESS_LOW, LOW = 0.01, 0.002, 0.01, 0.02, 0.2
+"""Handicaps, in F1: of each later kind of shingles, of the overlap, of leaving out common text, and of thresholds
+below LOW, where few shingles decide."""
 
 LESS_NARROW, CLEARLY_WIDE = 0.05, 1.5
 """Handicap, in F1, for each unit of the scale by which a gap is less wide: chance seldom leaves a wide one."""
@@ -80,7 +80,8 @@ DOUBTS = {
 class Outlook:
     """The choice: documents are relatives if ``similar`` (float32[n, n]) is at least ``threshold``.
 
-    ``doubt`` is the reason why the choice is not sure, "" if it is.
+    ``doubt`` is the reason why the choice is not sure, "" if it is. Text in more than the share ``ignore_common``
+    of the documents does not count; 0: all counts. ``without`` is the highest expected F1 of a gap if all counts.
     """
 
     outcome: str
@@ -94,17 +95,20 @@ class Outlook:
     doubt: str
     chained_pairs: int
     principal_pairs: int
+    looks: tuple[Look, ...] = ()
+    ignore_common: float = 0.0
+    without: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class Separation:
-    """The recommended separation, and the looks that it is chosen from.
+class Viewed:
+    """All pairs, counted by each of KINDS, without the text in more than the share ``ignore_common`` of documents.
 
-    ``ignore_common`` is the share of documents from which on their common text does not count in it; 0: it counts.
+    ``false`` (bool[n, n]) marks strangers in one template.
     """
 
-    outlook: Outlook
-    looks: tuple[Look, ...]
+    counts: Sequence[SharedCounts]
+    false: Bools
     ignore_common: float = 0.0
 
 
@@ -112,6 +116,7 @@ class Separation:
 class _Candidate:
     """A gap by one kind of shingles and one measure."""
 
+    view: Viewed
     counts: SharedCounts
     measure: str
     tree: LinkTree
@@ -129,41 +134,64 @@ class _Candidate:
         return self.expected(most) - self.handicap - narrow - LESS_LOW * max(0.0, log(LOW / self.gap.threshold))
 
 
-def look(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> tuple[tuple[Look, ...], Outlook]:
-    """Look for gaps by each of the ``counts`` (those of KINDS) and both measures, and choose one.
+def look(views: Sequence[Viewed], units: Mapping[str, Int64s]) -> Outlook:
+    """Look for gaps in each of the views by each kind of shingles and both measures, and choose one.
 
-    ``false`` (bool[n, n]) marks strangers in one template; ``units`` are the words of each document.
+    ``units`` are the words and the characters of each document, by unit.
     """
-    views = []
-    for place, kind in enumerate(counts):
-        for measure in MEASURES:
-            by_overlap = measure == "overlap"
-            chance = kind.kind.overlap_chance if by_overlap else kind.kind.chance
-            gaps = find_gaps(kind.similar(measure), kind.shared, chance, false)
-            handicap = LESS_KIND * place + LESS_OVERLAP * by_overlap
-            of_view = [_Candidate(kind, measure, gaps.tree, gap, handicap) for gap in gaps.gaps]
-            views.append((kind, measure, gaps, of_view))
-    candidates = [one for *_, gaps in views for one in gaps if one.gap.cut.links >= FEW or one.gap.width >= WIDE]
-    cautious = [one for one in candidates if _is_cautious(one, len(false))]
-    candidates = _without_lumps(candidates, len(false))
+    every = [one for view in views for one in _gaps_of(view)]
+    n = len(views[0].false)
+    candidates = [  # without the common text, chance makes wide gaps of a few links
+        one
+        for *_, gaps in every
+        for one in gaps
+        if one.gap.cut.links >= FEW or (one.gap.width >= WIDE and not one.view.ignore_common)
+    ]
+    cautious = [one for one in candidates if _is_cautious(one, n)]
+    candidates = _without_lumps(candidates, n)
     best, most = _best(candidates)
-    others = 0 if best is None else _others(best, [view[2] for view in views])
-    doubt = "" if best is None else _doubt(best, most, others, len(false)) or _rivalled(best, candidates)
-    if best is not None and cautious and len(false) - best.gap.cut.links < STRANGERS:
-        best, most = _best(cautious)  # as unsure as the other, but it links fewer
+    others = 0 if best is None else _others(best, [gaps for _, _, gaps, _ in every])
+    doubt = "" if best is None else _doubt(best, most, others, n) or _rivalled(best, candidates)
+    if best is None:
+        chosen, view = _first_without_gap(views, units)
+    else:
+        if n - best.gap.cut.links < STRANGERS:  # others are as unsure, but link fewer
+            wide = [one for one in candidates if one.gap.width >= WIDE > best.gap.width]
+            most = _best(cautious or wide or [best])[1]
+            best = max(cautious or wide or [best], key=lambda one: one.worth(most))
+        threshold, view = rounded(max(best.gap.threshold, LEAST)), best.view
+        chosen = _outlook("gap", best.counts, best.measure, threshold, units, best.gap, doubt)
     looks = tuple(
         _described(
-            kind,
+            counts,
             measure,
             tree,
             max(gaps, key=lambda one: (one is best, one in candidates, one.worth(most)), default=None),
+            most,
         )
-        for kind, measure, tree, gaps in views
+        for counts, measure, tree, gaps in every
+        if any(counts is one for one in view.counts)
     )
-    if best is None:
-        return looks, _without_gap(counts, false, units)
-    threshold = rounded(max(best.gap.threshold, LEAST))
-    return looks, _outlook("gap", best.counts, best.measure, threshold, units, best.gap, doubt)
+    without = max((one.expected(most) for one in candidates if not one.view.ignore_common), default=0.0)
+    return replace(chosen, looks=looks, ignore_common=view.ignore_common, without=without)
+
+
+def _gaps_of(view: Viewed) -> Iterator[tuple[SharedCounts, str, Gaps, list[_Candidate]]]:
+    """Yield the gaps of a view by each kind of shingles and both measures."""
+    for place, counts in enumerate(view.counts):
+        for measure in MEASURES:
+            by_overlap = measure == "overlap"
+            chance = counts.kind.overlap_chance if by_overlap else counts.kind.chance
+            gaps = find_gaps(counts.similar(measure), counts.shared, chance, view.false)
+            handicap = LESS_KIND * place + LESS_OVERLAP * by_overlap + LESS_COMMON * bool(view.ignore_common)
+            candidates = [_Candidate(view, counts, measure, gaps.tree, gap, handicap) for gap in gaps.gaps]
+            yield counts, measure, gaps, candidates
+
+
+def _first_without_gap(views: Sequence[Viewed], units: Mapping[str, Int64s]) -> tuple[Outlook, Viewed]:
+    """Return the cautious choice of the first view without strangers in one template, or of the first view."""
+    choices = [(_without_gap(view, units), view) for view in views]
+    return next((one for one in choices if one[0].outcome != "template"), choices[0])
 
 
 def _best(candidates: Sequence[_Candidate]) -> tuple[_Candidate | None, float]:
@@ -227,7 +255,8 @@ def _doubt(best: _Candidate, most: float, others: int, documents: int) -> str:
 def _rivalled(best: _Candidate, candidates: Sequence[_Candidate]) -> str:
     """Return the doubt that another gap, as wide and as clear as a wide one, links fewer pairs; "" without it."""
     cut, width = best.gap.cut, best.gap.width
-    clear = [one.gap for one in candidates if one.gap.cut.expected >= cut.expected - UNCLEAR]
+    same = [one.gap for one in candidates if one.view is best.view]
+    clear = [gap for gap in same if gap.cut.expected >= cut.expected - UNCLEAR]
     most = max((cut.pairs - gap.cut.pairs for gap in clear if gap.width >= width), default=0)
     if width < WIDE or most <= MANY_FEWER * cut.pairs:
         return ""
@@ -243,14 +272,14 @@ def rounded(threshold: float) -> float:
     return min(round(threshold, 2), 0.99)
 
 
-def _without_gap(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> Outlook:
+def _without_gap(view: Viewed, units: Mapping[str, Int64s]) -> Outlook:
     """Return the cautious choice: a high threshold, above all strangers in one template."""
     unit, length, threshold = NO_GAP
-    chosen = next(one for one in counts if (one.kind.unit, one.kind.length) == (unit, length))
+    chosen = next(one for one in view.counts if (one.kind.unit, one.kind.length) == (unit, length))
     similar = chosen.similar("resemblance")
     outcome, n, links = "no near copies", len(similar), spanning_tree(similar).similarity
-    if false.any():
-        outcome, threshold = "template", max(threshold, rounded((1 + float(similar[false].max())) / 2))
+    if view.false.any():
+        outcome, threshold = "template", max(threshold, rounded((1 + float(similar[view.false].max())) / 2))
     elif n >= FAMILY and links[-1] >= ALIKE and (similar >= ALIKE).sum() > MOST_TOGETHER * n * (n - 1):
         outcome, threshold = "one family", min(threshold, int(links[-1] * 100) / 100)
     elif n and similar.max() >= ALIKE:
@@ -263,14 +292,14 @@ def _outlook(
     counts: SharedCounts,
     measure: str,
     threshold: float,
-    units: Int64s,
+    units: Mapping[str, Int64s],
     gap: Gap | None,
     doubt: str,
 ) -> Outlook:
     similar = counts.similar(measure)
     tree = spanning_tree(similar)
     chained = pairs_in(groups_at(tree, threshold))
-    principal = pairs_in(_principal(similar, threshold, units))
+    principal = pairs_in(_principal(similar, threshold, units[counts.kind.unit]))
     safe = outcome == "one family" or (gap is not None and gap.cut.false < CHAINS * gap.cut.links)
     groups = "components" if safe and principal < SAME_GROUPS * chained else "principal"
     return Outlook(outcome, counts, measure, threshold, groups, similar, tree, gap, doubt, chained, principal)
@@ -296,7 +325,7 @@ def _principal(similar: Floats, threshold: float, units: Int64s) -> Int64s:
     return leader
 
 
-def _described(kind: SharedCounts, measure: str, gaps: Gaps, candidate: _Candidate | None) -> Look:
+def _described(kind: SharedCounts, measure: str, gaps: Gaps, candidate: _Candidate | None, most: float) -> Look:
     unit, length, similar = kind.kind.unit, kind.kind.length, kind.similar(measure)
     a, b = np.triu_indices(len(similar), 1)
     values = similar[a, b].astype(np.float64)
@@ -313,7 +342,7 @@ def _described(kind: SharedCounts, measure: str, gaps: Gaps, candidate: _Candida
         threshold=rounded(max(gap.threshold, LEAST)),
         low=gap.low,
         high=gap.high,
-        expected_f1=0.0 if few else gap.cut.expected,
+        expected_f1=0.0 if few else candidate.expected(most),
         clear=gap.cut.expected >= SURE and not few,
         pairs=int(within.sum()),
         strangers_high=_quantile(values[~within], 0.99),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from neardup.corpus.advice.outlook import Outlook, Separation
+from neardup.corpus.advice.outlook import Outlook
 from neardup.corpus.advice.record import Apart, Around, Look, Recommendation, Step
 from neardup.display import counted, percent, similarity
 from neardup.settings import FIELDS, IN_SKETCH, KEEP_NONE, Keep, Settings, sketch_text
@@ -41,7 +41,7 @@ WORDS, SHOWN, LETTERS = 600, 12, 90
 
 
 def recommend(
-    choice: Separation,
+    choice: Outlook,
     complete: bool,
     settings: Settings,
     words: Sequence[str],
@@ -58,12 +58,11 @@ def recommend(
     return Recommendation(command_line(words, values), values, *effect, tuple(reasons))
 
 
-def chosen_settings(choice: Separation, keep: Keep) -> dict[str, Any]:
+def chosen_settings(chosen: Outlook, keep: Keep) -> dict[str, Any]:
     """Return the settings that are chosen from the sample; without near copies, they are those asked for."""
     values: dict[str, Any] = {}
-    chosen = choice.outlook
-    if choice.ignore_common:
-        values["ignore_common"] = choice.ignore_common
+    if chosen.ignore_common:
+        values["ignore_common"] = chosen.ignore_common
     if chosen.outcome != "no near copies":
         kind = chosen.counts.kind
         values |= {"unit": kind.unit, "length": kind.length, "measure": chosen.measure}
@@ -113,8 +112,7 @@ def quoted(word: str) -> str:
     return f"$'{escaped}'"
 
 
-def _reasons(choice: Separation, keep: Keep) -> Iterator[str]:
-    chosen = choice.outlook
+def _reasons(chosen: Outlook, keep: Keep) -> Iterator[str]:
     kind = chosen.counts.kind
     if chosen.doubt:
         yield (
@@ -122,12 +120,15 @@ def _reasons(choice: Separation, keep: Keep) -> Iterator[str]:
             "(--dry-run shows the removals)."
         )
     else:
-        yield "The advice is sure."
-    if choice.ignore_common:
+        looked = counted(len(chosen.similar), "document")
+        yield f"The advice is sure, for versions of the kinds that show in the {looked} looked at."
+    if chosen.ignore_common:
+        reached = f"an expected F1 of {similarity(chosen.without, 2)} at most" if chosen.without else "no gap"
         yield (
-            f"--ignore-common {choice.ignore_common:g}: text in more than that share of the documents does not "
+            f"--ignore-common {chosen.ignore_common:g}: text in more than that share of the documents does not "
             "count, so documents in a template are compared by their contents; common.parquet lists that text. "
-            "An empty form in --ignore is more exact, and so is --within with the column of the subject."
+            f"With it there is {reached}. An empty form in --ignore is more exact, and so is --within with the "
+            "column of the subject."
         )
     if chosen.outcome == "no near copies":
         yield (
@@ -137,8 +138,8 @@ def _reasons(choice: Separation, keep: Keep) -> Iterator[str]:
         return
     runs = f"--unit {kind.unit} --length {kind.length} --measure {chosen.measure}"
     if chosen.outcome == "gap":
-        look = look_of(choice.looks, chosen)
-        yield f"{runs}: {_why_runs(choice, look)}"
+        look = look_of(chosen)
+        yield f"{runs}: {_why_runs(chosen, look)}"
         yield _why_threshold(chosen, look)
     else:
         yield f"--threshold {chosen.threshold:g}: {WITHOUT_GAP[chosen.outcome]}"
@@ -146,32 +147,38 @@ def _reasons(choice: Separation, keep: Keep) -> Iterator[str]:
     yield f"--groups {'components' if keep.keep == KEEP_NONE else chosen.groups}: {_why_groups(chosen, keep)}"
 
 
-def look_of(looks: Sequence[Look], chosen: Outlook) -> Look:
+def look_of(chosen: Outlook) -> Look:
     """Return the look at the chosen shingles and measure."""
-    kind = chosen.counts.kind
-    wanted = (kind.unit, kind.length, chosen.measure)
-    return next(look for look in looks if (look.unit, look.length, look.measure) == wanted)
+    wanted = (chosen.counts.kind.unit, chosen.counts.kind.length, chosen.measure)
+    return next(look for look in chosen.looks if (look.unit, look.length, look.measure) == wanted)
 
 
-def _why_runs(choice: Separation, look: Look) -> str:
-    others = [other.pairs for other in choice.looks if other.clear and other is not look]
-    if not others:
+def _why_runs(chosen: Outlook, look: Look) -> str:
+    if not any(other.clear for other in chosen.looks if other is not look):
         return "nothing else in the table below separates versions from unrelated documents as clearly."
-    fewer = f"others find as few as {min(others):,}" if min(others) < look.pairs else "no other one finds more"
-    return f"they separate versions from unrelated documents and find {counted(look.pairs, 'pair')}; {fewer}."
+    return f"they separate versions from unrelated documents, and group {counted(look.pairs, 'pair')}."
 
 
 def _why_threshold(chosen: Outlook, look: Look) -> str:
-    near = f"{-(-look.strangers_high * 100 // 1) / 100:.2f}"  # rounded up
-    weakest = similarity(look.relatives_low, 2)
+    near, weakest = at_most(look.strangers_high), similarity(look.relatives_low, 2)
     seen = (
         f"99 of 100 pairs of unrelated documents are at most {near}, and 19 of 20 pairs of versions reach "
-        f"{weakest}. The expected F1 is {similarity(look.expected_f1, 2)}."
+        f"{weakest}. The expected F1 is {similarity(look.expected_f1, 2)}, if there are no versions but those "
+        "that a row of the table shows."
         if look.expected_f1
-        else f"the {counted(look.pairs, 'pair')} found reach {weakest}, and 99 of 100 others are at most {near}."
+        else f"the {counted(look.pairs, 'pair')} grouped reach {weakest}, and 99 of 100 others are at most {near}."
     )
     low, high = similarity(look.low, 2), similarity(look.high, 2)
     return f"--threshold {chosen.threshold:g}: {seen} Any from {low} to {high} finds nearly the same groups."
+
+
+def at_most(value: float) -> str:
+    """Return a similarity rounded up.
+
+    >>> at_most(0.0101), at_most(0.5)
+    ('0.02', '0.50')
+    """
+    return f"{-(-value * 100 // 1) / 100:.2f}"
 
 
 def _why_groups(chosen: Outlook, keep: Keep) -> str:

@@ -48,7 +48,8 @@ class Look:
     """The similarities of all pairs looked at, by one kind of shingles and one measure, and the gap in them.
 
     ``low`` and ``high`` bound the gap; ``expected_f1`` is the F1 of its groups, as expected from the tails of both
-    sides (0 for a handful of pairs, which have none), and ``clear`` whether that is high. ``pairs`` are those of
+    sides and from the relatives that the other gaps find (0 for a handful of pairs, which have no tails), and
+    ``clear`` whether the tails alone promise a high one. ``pairs`` are those within the groups at
     the ``threshold`` in the gap. Of the pairs between the groups, 1 in 100 is above ``strangers_high``; of the
     pairs within, 1 in 20 is below ``relatives_low``. Without a gap, ``threshold`` is None, strangers are all
     pairs, and the others are 0.

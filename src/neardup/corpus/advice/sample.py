@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.corpus.advice.gap import components
 from neardup.deduplication.join.base_documents import BaseDocuments, read_texts
 from neardup.deduplication.pairs import EVERYONE, Related, most_documents
 from neardup.deduplication.results import Found
 from neardup.deduplication.runs import asked_columns, relations_of
 from neardup.display import counted, number
 from neardup.io.inputs import Chosen, Documents, Problem, ReadRows, join_ids
-from neardup.kernels.groups import unite
 from neardup.kernels.join import count_all
 from neardup.runtime import Progress
 from neardup.settings import Cleaning, JoinSettings, Relations, Settings, Shingles, TextSettings
@@ -223,10 +223,7 @@ def to_look_at(sample: SampledTexts, full: Bools, result: Found) -> Int64s:
 
 def _families(once: Int64s, documents: int, result: Found) -> tuple[Int64s, Int64s]:
     """Return the family of each document of ``once``, linked by the pairs found, and the size of each family."""
-    parent = np.arange(documents)
-    unite(parent, result.pairs["id_a"].to_numpy(), result.pairs["id_b"].to_numpy())
-    for k in range(documents):  # links lead to smaller numbers
-        parent[k] = parent[parent[k]]
+    parent = components(documents, result.pairs["id_a"].to_numpy(), result.pairs["id_b"].to_numpy())
     _, family, often = np.unique(parent[once], return_inverse=True, return_counts=True)
     return family, often
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
 
+from neardup.corpus.advice.recommend import at_most
 from neardup.corpus.advice.record import AdviceRecord, Apart, Look
 from neardup.display import Extent, counted, number, percent, printable, similarity, size
 from neardup.display.pictures import ChartBar, Picture, columns
@@ -16,14 +17,6 @@ from neardup.display.view import heading, paragraph, preformatted, table, view
 
 WIDTH = 79
 NOUNS = {"word": "words", "char": "characters"}
-OUTCOMES = {
-    "gap": "There is a gap between versions and unrelated documents.",
-    "no gap": "There is no gap: each threshold cuts through alike pairs.",
-    "one family": "All documents are versions of one text: most pairs are alike.",
-    "template": "There is no gap: all alike are in one template, with different contents.",
-    "no near copies": "There is no sign of near copies: no pairs stand out from the others.",
-}
-
 PICTURE_WIDTH, PANEL, HEIGHT = 760, 240, 170
 """Width of the image, height of a panel, height of its longest bar."""
 
@@ -112,30 +105,29 @@ def _relatives(advice: AdviceRecord) -> AdviceSection:
     whole = seen.documents == taken.documents - taken.exact_copies - taken.empty
     part = "all that are different" if whole else "a part of the sample"
     before = [
-        f"All pairs of {counted(seen.documents, 'document')} ({size(seen.bytes)}; {part}). "
-        f"{OUTCOMES[seen.outcome]}",
+        f"All pairs of {counted(seen.documents, 'document')} ({size(seen.bytes)}; {part}).",
         "Unrelated: 99 of 100 pairs in different groups are at or below this value. Versions: 19 of 20 pairs in "
         "one group reach it. Gap: the thresholds that find nearly the same groups. F1: that of these groups, as "
-        "expected.",
+        "expected from the versions that any row shows. Grouped: pairs within a group, also by chains.",
     ]
     if seen.templated:
         before.append(
             f"{counted(seen.templated, 'document shares', 'documents share')} a long form with others, and no "
-            "contents: they are one template, and not versions of one text."
+            "contents: they are filled templates, and not versions of one text."
         )
     wanted = (chosen["unit"], chosen["length"], chosen["measure"])
     kinds = [(look.unit, look.length, look.measure) for look in seen.looks]
     return AdviceSection(
         "Versions and unrelated documents",
         tuple(before),
-        ("a run of", "measure", "unrelated", "versions", "gap", "F1", "pairs"),
+        ("a run of", "measure", "unrelated", "versions", "gap", "F1", "grouped"),
         tuple(_look(look) for look in seen.looks),
         marked=kinds.index(wanted) if seen.outcome == "gap" else None,
     )
 
 
 def _look(look: Look) -> tuple[str, ...]:
-    first = (f"{look.length} {NOUNS[look.unit]}", look.measure, similarity(look.strangers_high, 2))
+    first = (f"{look.length} {NOUNS[look.unit]}", look.measure, at_most(look.strangers_high))
     if look.threshold is None:
         return (*first, "", "none", "", "")
     gap, f1 = f"{similarity(look.low, 2)}-{similarity(look.high, 2)}", similarity(look.expected_f1, 2)
@@ -180,8 +172,9 @@ def _thresholds(advice: AdviceRecord) -> AdviceSection:
     return AdviceSection(
         "The effect of each threshold",
         (
-            f"By resemblance of runs of {_shingle(advice)}; <- marks the threshold asked for.{part} Losing: "
-            "removed documents with text that no kept document of their group has (--lose bounds it).",
+            f"By resemblance of runs of {_shingle(advice)}; <- marks the threshold asked for.{part} Pairs: "
+            "those that reach the threshold. Losing: removed documents with text that no kept document of their "
+            "group has (--lose bounds it).",
         ),
         ("threshold", "pairs", "groups", "removed", "share", "text", "losing"),
         tuple(

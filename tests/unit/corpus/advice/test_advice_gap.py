@@ -15,10 +15,11 @@ import neardup as nd
 from neardup.corpus.advice import outlook, sample
 from neardup.corpus.advice.recommend import EACH, passages
 from neardup.corpus.advice.sample import KINDS, counts_of
-from neardup.corpus.advice.templates import find_templates
+from neardup.corpus.advice.templates import Templates, find_templates
 from neardup.settings import Settings
 from neardup.text import keys
 from support import made_advice_sets as made
+from support.made_advice_cases import many_templates
 from support.messages import has_parts
 from support.reference_advice import as_texts, shared_shingles
 
@@ -99,7 +100,7 @@ def test_sixty_contents_in_one_template_are_not_removed() -> None:
 
 
 def test_without_a_share_below_the_template_the_threshold_is_above_strangers() -> None:
-    texts, _ = made.forms(16, 8, 40, 2)
+    texts, _ = made.forms(16, 5, 40, 2)
     advice = nd.advise(texts)
     assert advice.seen.outcome == "template"
     assert advice.recommended.settings["ignore_common"] == 0
@@ -131,18 +132,47 @@ def test_documents_of_one_family_are_called_one() -> None:
     )
 
 
+def templates_of(texts: list[str]) -> Templates:
+    return find_templates(as_texts(texts), Settings())
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("each", [6, 10])
+def test_forms_among_letters_are_compared_by_their_contents(seed: int, each: int) -> None:
+    """Letters much revised are less alike than forms with different contents."""
+    texts, families = many_templates(seed, 8, each)
+    advice = nd.advise(texts)
+    assert advice.seen.templated >= 0.9 * 8 * each
+    share = advice.recommended.settings["ignore_common"]
+    assert 3 / len(texts) <= share < 0.6 * 1.3 * each / len(texts)
+    assert f" --ignore-common {share} " in advice.recommended.command
+    reasons = " ".join(advice.recommended.reasons)
+    assert has_parts(reasons, f"--ignore-common {share:g}:", "expected F1")
+    found, truth = found_by(advice, texts), pairs_of(families)
+    assert 2 * len(found & truth) >= 0.95 * (len(found) + len(truth))
+    assert nd.advise(texts, ignore_common=0.9).recommended.settings["ignore_common"] == 0.9  # as it was asked for
+
+
+def test_scattered_errors_are_not_contents() -> None:
+    """A template has its contents in one place: four scans of a page differ everywhere."""
+    few, many = made.forms(63, 10, 30, 5, templates=2), made.scans(64, 0.01, 40)
+    texts, families = made.mixture(few, many, made.strangers(65, 40))
+    found = templates_of(texts)
+    assert found.sizes == (5, 5)
+    assert not any(found.false[a, b] for a, b in pairs_of(families))
+
+
 @pytest.mark.parametrize("name", ["acts", "threads", "scans"])
 def test_versions_of_one_text_are_not_a_template(name: str) -> None:
     texts, _ = SETS[name]()
-    counts = counts_of(as_texts(texts), KINDS[0], Settings())
-    found = find_templates(texts, counts)
-    assert (found.documents, found.smallest, int(found.false.sum())) == (0, 0, 0)
+    found = templates_of(texts)
+    assert (found.sizes, int(found.false.sum())) == ((), 0)
 
 
 def test_contents_resent_in_a_template_are_not_strangers() -> None:
     texts, families = made.forms(17, 14, 24, 5, resent=2)
-    found = find_templates(texts, counts_of(as_texts(texts), KINDS[0], Settings()))
-    assert (found.documents, found.smallest) == (16, 16)
+    found = templates_of(texts)
+    assert found.sizes == (16,)
     for a, b in combinations(range(16), 2):
         assert found.false[a, b] == found.false[b, a] == (families[a] != families[b])
 

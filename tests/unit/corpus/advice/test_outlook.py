@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -85,7 +86,8 @@ def candidate(
     n = 100
     counts = SharedCounts(KINDS[0], np.zeros((n, n), np.int32), np.full(n, 50))
     tree = LinkTree(np.zeros(n - 1), np.arange(n - 1), np.arange(1, n))
-    return outlook._Candidate(counts, "resemblance", tree, Gap(float(low), float(high), cut), 0.0)
+    view = outlook.Viewed([counts], np.zeros((n, n), np.bool_))
+    return outlook._Candidate(view, counts, "resemblance", tree, Gap(float(low), float(high), cut), 0.0)
 
 
 def some_candidates(seed: int) -> list[outlook._Candidate]:
@@ -121,6 +123,7 @@ def test_lumps_are_left_out_where_other_gaps_are_clear(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_gap_as_clear_and_as_wide_that_links_less_is_a_doubt(seed: int) -> None:
     found = some_candidates(seed)
+    found = [replace(one, view=found[0].view) for one in found]
     for best in found:
         rivals = [
             best.gap.cut.pairs - other.gap.cut.pairs
@@ -142,7 +145,8 @@ def test_pairs_that_other_shingles_find_are_counted(seed: int) -> None:
     other, _ = noisy_families(seed + 100)
     n = min(len(similar), len(other))
     first, second = gaps_of(similar[:n, :n]), gaps_of(other[:n, :n])
-    best = outlook._Candidate(candidate(20).counts, "resemblance", first.tree, first.gaps[0], 0.0)
+    one = candidate(20)
+    best = outlook._Candidate(one.view, one.counts, "resemblance", first.tree, first.gaps[0], 0.0)
     own = pairs_of(groups_at(first.tree, best.gap.threshold).tolist())
     naive = [len(pairs_of(components(other[:n, :n], second.precise)) - own)]
     naive += [len(pairs_of(components(similar[:n, :n], first.precise)) - own)]
