@@ -41,8 +41,8 @@ UNCLEAR = 0.02
 NARROW = 0.25
 """A narrower gap is not sure: a slightly different threshold decides otherwise."""
 
-MANY_FEWER = 0.05
-"""If a gap as clear and as wide links this share of the pairs less, the choice between the two is not sure."""
+MANY = 0.05
+"""If a clear gap links this share of the pairs less or more, the choice between the two is not sure."""
 
 TOO_MANY = 0.25
 """Above this share of all pairs within groups, another gap is better."""
@@ -253,14 +253,25 @@ def _doubt(best: _Candidate, most: float, others: int, documents: int) -> str:
 
 
 def _rivalled(best: _Candidate, candidates: Sequence[_Candidate]) -> str:
-    """Return the doubt that another gap, as wide and as clear as a wide one, links fewer pairs; "" without it."""
+    """Return the doubt that another gap links other pairs, or ""; text of templates that counts is a doubt, too.
+
+    A gap that links fewer pairs counts if it is as wide and as clear as a wide one, and one that links more if it
+    were sure by itself.
+    """
     cut, width = best.gap.cut, best.gap.width
+    if best.view.false.any():
+        documents = counted(int(best.view.false.any(axis=1).sum()), "document")
+        return f"The text of templates counts: {documents} of them may be as alike as versions."
+    sure = [one.gap for one in candidates if one.gap.cut.expected >= SURE and one.gap.width >= NARROW]
+    more = max((gap.cut.pairs - cut.pairs for gap in sure), default=0)
+    if more > MANY * cut.pairs:
+        return f"Another gap is nearly as clear, and links {counted(more, 'pair')} more."
     same = [one.gap for one in candidates if one.view is best.view]
     clear = [gap for gap in same if gap.cut.expected >= cut.expected - UNCLEAR]
-    most = max((cut.pairs - gap.cut.pairs for gap in clear if gap.width >= width), default=0)
-    if width < WIDE or most <= MANY_FEWER * cut.pairs:
+    fewer = max((cut.pairs - gap.cut.pairs for gap in clear if gap.width >= width), default=0)
+    if width < WIDE or fewer <= MANY * cut.pairs:
         return ""
-    return f"Another gap is as clear, and links {counted(most, 'pair')} fewer."
+    return f"Another gap is as clear, and links {counted(fewer, 'pair')} fewer."
 
 
 def rounded(threshold: float) -> float:

@@ -121,21 +121,37 @@ def test_lumps_are_left_out_where_other_gaps_are_clear(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_gap_as_clear_and_as_wide_that_links_less_is_a_doubt(seed: int) -> None:
+def test_a_clear_gap_that_links_other_pairs_is_a_doubt(seed: int) -> None:
     found = some_candidates(seed)
     found = [replace(one, view=found[0].view) for one in found]
     for best in found:
-        rivals = [
-            best.gap.cut.pairs - other.gap.cut.pairs
+        pairs, expected, width = best.gap.cut.pairs, best.gap.cut.expected, best.gap.width
+        more = [
+            other.gap.cut.pairs - pairs
             for other in found
-            if other.gap.width >= best.gap.width
-            and best.gap.cut.expected - other.gap.cut.expected <= outlook.UNCLEAR
+            if other.gap.cut.expected >= outlook.SURE and other.gap.width >= outlook.NARROW
         ]
-        doubtful = best.gap.width >= outlook.WIDE and max(rivals) > outlook.MANY_FEWER * best.gap.cut.pairs
+        fewer = [
+            pairs - other.gap.cut.pairs
+            for other in found
+            if other.gap.width >= width >= outlook.WIDE and expected - other.gap.cut.expected <= outlook.UNCLEAR
+        ]
         doubt = outlook._rivalled(best, found)
-        assert bool(doubt) == doubtful
-        if doubtful:
-            assert f"{max(rivals):,}" in doubt
+        if max(more, default=0) > outlook.MANY * pairs:
+            assert f"links {max(more):,} pairs more" in doubt
+        elif max(fewer, default=0) > outlook.MANY * pairs:
+            assert f"links {max(fewer):,} pairs fewer" in doubt
+        else:
+            assert doubt == ""
+
+
+def test_text_of_templates_that_counts_is_a_doubt() -> None:
+    one = candidate(20)
+    false = np.zeros((30, 30), np.bool_)
+    false[3, 7:12] = false[7:12, 3] = True
+    best = replace(one, view=replace(one.view, false=false))
+    assert outlook._rivalled(one, [one]) == ""
+    assert "6 documents" in outlook._rivalled(best, [best])
 
 
 @pytest.mark.parametrize("seed", range(4))
