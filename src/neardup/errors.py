@@ -86,9 +86,9 @@ def labelled_parts(given: str, allowed: str = "", do: str = "") -> Iterator[str]
 
     A part that begins with its label, and a question in ``do``, stay as they are.
 
-    >>> list(labelled("bits is 32", "64 or 128", "Leave out bits"))
+    >>> list(labelled_parts("bits is 32", "64 or 128", "Leave out bits"))
     ['bits is 32', 'Allowed: 64 or 128', 'Try: Leave out bits']
-    >>> list(labelled("keep is 'longst'", do="Did you mean 'longest'?"))
+    >>> list(labelled_parts("keep is 'longst'", do="Did you mean 'longest'?"))
     ["keep is 'longst'", "Did you mean 'longest'?"]
     """
     if given:

@@ -177,7 +177,7 @@ def test_the_largest_groups_name_the_parts_that_differ(run: Run, tmp_path: Path)
     members = {line.split()[1]: line for line in said.splitlines() if line.startswith("  ")}
     assert "not compared" not in members["b.html"]
     assert has_parts(members["c.html"], "1.000", "not compared: images")
-    assert has_parts(said, "not compared", "no document", "images of 1 document")
+    assert has_parts(said, "not compared", "in no kept document", "images of 1 document")
 
 
 def test_documents_that_differ_in_other_parts_alone_are_not_said_to_have_other_characters(

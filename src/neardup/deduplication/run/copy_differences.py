@@ -108,7 +108,7 @@ def pairs_of(own: Int64s, others: Int64s, alike: Alike, known: CopyDifferences |
 def reverse(difference: str) -> str:
     """Return a difference seen from the other document.
 
-    >>> turned("case: “The” here, “the” there")
+    >>> reverse("case: “The” here, “the” there")
     'case: “the” here, “The” there'
     """
     kind, _, places = difference.partition(": “")

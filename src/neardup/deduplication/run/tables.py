@@ -224,7 +224,7 @@ def rank_table(rows: JudgedRows, pairs: Pairs, more: Int64s | None) -> pa.Table:
 def numbers_of_values(values: UInt64s) -> Int64s:
     """int64[n]: each value as its number in the order of first appearance.
 
-    >>> numbered(np.array([7, 2, 7], np.uint64))
+    >>> numbers_of_values(np.array([7, 2, 7], np.uint64))
     array([0, 1, 0])
     """
     _, first, of = np.unique(values, return_index=True, return_inverse=True)

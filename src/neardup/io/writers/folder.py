@@ -135,9 +135,8 @@ class TextsFile:
         options: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
         self._folder, self._name = folder, name
         with folder.translated_errors(name):
-            self._writer = pq.ParquetWriter(
-                folder.path(name), stamped_schema(TEXTS), write_page_checksum=True, **options
-            )
+            self._file = open(folder.path(name), "wb")  # noqa: SIM115 - Arrow takes no path that is not Unicode
+        self._writer = pq.ParquetWriter(self._file, stamped_schema(TEXTS), write_page_checksum=True, **options)
         self._group: list[pa.Table] = []
         self._size = 0
 
@@ -145,7 +144,7 @@ class TextsFile:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        with self._folder.translated_errors(self._name), self._writer:
+        with self._folder.translated_errors(self._name), self._file, self._writer:
             if error is None:
                 self._write_group()
 
