@@ -61,7 +61,8 @@ def test_the_working_files_are_predicted_to_the_byte(source: Path, tmp_path: Pat
     made = predicted(parquet, method="lsh", memory=2)
     assert made.documents == DOCUMENTS
     assert made.disk % (8 * DOCUMENTS) == 0
-    assert made.memory == made.process + A_DOCUMENT * DOCUMENTS
+    waiting = made.memory - made.process - A_DOCUMENT * DOCUMENTS
+    assert 3 <= waiting / pq.read_metadata(parquet).row_group(0).total_byte_size <= 9  # kept rows, by the threads
     assert PROCESS < made.process < 2 * PROCESS
     assert predicted(parquet, method="lsh").disk == 0
     assert abs(predicted(source).documents / DOCUMENTS - 1) < 0.2  # JSON takes some bytes besides the text

@@ -110,17 +110,24 @@ ENTRY_BYTES = 16
 A_PAIR = 140
 """Bytes of working files for each pair, whose number only the search knows (measured: 5.1 million took 722 MB)."""
 
-WHOLE = 2.6
-"""A run takes this many times as long as its first pass."""
+WHOLE, START = 3.5, 0.8
+"""A run takes this many times as long as its first pass, and the seconds of its start and its end."""
+
+_WAITING_GROUP = 64_000_000
+"""Bytes of a row group of kept rows while it waits: one is filled, and each encoder has one and its pages."""
 
 
 @dataclass(frozen=True)
 class Amounts:
-    """About how many ``documents`` there are, their ``bytes`` of text, and the ``shingles`` of different ones."""
+    """About how many ``documents`` there are, their ``bytes`` of text, and the ``shingles`` of different ones.
+
+    ``waiting`` are the bytes of kept rows that wait to be written.
+    """
 
     documents: int
     bytes: int
     shingles: int
+    waiting: int = 0
 
 
 def process_bytes(amounts: Amounts, work: Work) -> int:
@@ -141,7 +148,19 @@ def memory_bytes(amounts: Amounts, settings: Settings, choice: Choice | None) ->
         signatures = 0 if settings.search.limit is not None else 4 * settings.sketch.slots * documents
         searching += max(signatures, _of_candidates(amounts, settings.search))
     process = process_bytes(amounts, settings.work)
-    return process + max(A_DOCUMENT * documents, searching)
+    return process + max(A_DOCUMENT * documents + amounts.waiting, searching)
+
+
+def _waiting_rows(documents: Any, text: int, settings: Settings) -> int:
+    """Bytes of the row groups that wait to be written, of Parquet with this many bytes of ``text``."""
+    footers = getattr(documents, "metadata", None) or ()
+    footer = next((one for one in footers if one is not None), None)
+    if documents.format != "parquet" or footer is None:
+        return 0
+    largest = max((footer.row_group(k).total_byte_size for k in range(footer.num_row_groups)), default=0)
+    room = settings.search.room
+    group = min(text, largest, _WAITING_GROUP, _WAITING_GROUP if room is None else room // 8)
+    return group * (1 + 2 * min(worker_count(settings.work.threads), 4))
 
 
 def _of_join(amounts: Amounts, search: SearchSettings, shingles: Shingles) -> int:
@@ -336,7 +355,8 @@ def predict(
     different = _different([read.keys for read in sample])
     shingles = round(units * scale * different)
     crowds = estimate_crowds(corpus, sample, round(different * total), settings.grouping)
-    amounts = Amounts(total, round(text * scale), shingles)
+    written = round(text * scale)
+    amounts = Amounts(total, written, shingles, _waiting_rows(documents, written, settings))
     choice = None if bands is None else choose(search, shingles, settings.shingles.unit)
     bands_filed = 0 if limit is None else banded * total  # removed before the sets of candidates are read
     disk = max(bands_filed, _filed_sets(search, shingles, round(different * total)))
@@ -346,7 +366,7 @@ def predict(
         documents=total,
         memory=memory_bytes(amounts, settings, choice) + (crowds.memory if limit is None else 0),
         disk=disk,
-        seconds=WHOLE * spent * text * scale / (later or text or 1) + crowds.seconds,
+        seconds=START + WHOLE * spent * text * scale / (later or text or 1) + crowds.seconds,
         limit=limit,
         process=process_bytes(amounts, settings.work),
         a_pair=0 if limit is None else A_PAIR,
