@@ -19,7 +19,7 @@ from neardup.deduplication.join.prefix_join import join_documents
 from neardup.deduplication.join.rows import Alike, first_of_equal
 from neardup.deduplication.join.search import ExactJoin, FoundPairs
 from neardup.deduplication.join.shingle_store import DocumentSets, FeatureStores
-from neardup.deduplication.join.verification import verify
+from neardup.deduplication.join.verification import families_of, verify
 
 # of the kernels and plans of a search, what another engine of it needs
 from neardup.kernels.join import marked_shingles, rare_prefixes

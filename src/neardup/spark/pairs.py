@@ -205,9 +205,11 @@ def _of_buckets(key: Int64s, row: Int64s, hub: Bools, first_new: int) -> pa.Reco
 
 def verified(pairs: DataFrame, sets: DataFrame, job: SparkJob) -> DataFrame:
     """(a, b, shared, size_a, size_b) of the ``pairs`` (a, b) that meet the criterion; ``sets``: row, shingles."""
+    from pyspark.sql import functions
+
     if job.rows["candidates"] <= SENT:  # the sets of all other documents need not move
         ends = pairs.selectExpr("a as row").union(pairs.selectExpr("b as row")).distinct()
-        sets = sets.join(job.broadcast(ends, "candidates"), "row", "left_semi")
+        sets = sets.join(functions.broadcast(ends), "row", "left_semi")
     of_a = sets.selectExpr("row as a", "shingles as set_a")
     of_b = sets.selectExpr("row as b", "shingles as set_b")
     joined = pairs.join(of_a, "a").join(of_b, "b")

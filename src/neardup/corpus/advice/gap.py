@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neardup.kernels.groups import unite
+from neardup.deduplication.pairs import families_of
 from neardup.tables import Bools, Floats, Int32s, Int64s
 
 STEP = 0.05
@@ -114,20 +114,7 @@ def spanning_tree(similar: Floats) -> LinkTree:
 def groups_at(tree: LinkTree, threshold: float) -> Int64s:
     """Return int64[n]: a number for each document, equal for those linked by edges at or above the threshold."""
     kept = tree.similarity >= threshold
-    return components(len(tree.a) + 1, tree.a[kept], tree.b[kept])
-
-
-def components(documents: int, a: Int64s, b: Int64s) -> Int64s:
-    """Return int64[documents]: a number for each document, equal for those that chains of the pairs connect.
-
-    >>> components(4, np.array([3, 1]), np.array([1, 0])).tolist()
-    [0, 0, 2, 0]
-    """
-    parent = np.arange(documents)
-    unite(parent, a, b)
-    for k in range(documents):  # links lead to smaller numbers
-        parent[k] = parent[parent[k]]
-    return parent
+    return families_of(tree.a[kept], tree.b[kept], len(tree.a) + 1)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.corpus.advice.gap import components
 from neardup.deduplication.join.base_documents import BaseDocuments, read_texts
-from neardup.deduplication.pairs import EVERYONE, Related, most_documents
+from neardup.deduplication.pairs import EVERYONE, Related, families_of, most_documents
 from neardup.deduplication.results import Found
 from neardup.deduplication.runs import asked_columns, relations_of
 from neardup.display import counted, number
@@ -223,7 +222,7 @@ def to_look_at(sample: SampledTexts, full: Bools, result: Found) -> Int64s:
 
 def _families(once: Int64s, documents: int, result: Found) -> tuple[Int64s, Int64s]:
     """Return the family of each document of ``once``, linked by the pairs found, and the size of each family."""
-    parent = components(documents, result.pairs["id_a"].to_numpy(), result.pairs["id_b"].to_numpy())
+    parent = families_of(result.pairs["id_a"].to_numpy(), result.pairs["id_b"].to_numpy(), documents)
     _, family, often = np.unique(parent[once], return_inverse=True, return_counts=True)
     return family, often
 
