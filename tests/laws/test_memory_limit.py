@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.json as pj
+import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
@@ -16,7 +18,7 @@ from neardup.deduplication.run.by_value import by_value
 from neardup.deduplication.run.find import run
 from neardup.deduplication.run.save import save
 from neardup.deduplication.run.stages.records import Inputs
-from neardup.io.readers import choose_columns, choose_reference, open_documents
+from neardup.io.readers import CHUNK_BYTES, choose_columns, choose_reference, open_documents
 from neardup.io.writers import scratch
 from neardup.settings import SearchSettings
 from support import shared_data
@@ -33,15 +35,20 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-def files_of(source: Path, out: Path, against: Path | None = None, **settings: Any) -> dict[str, bytes]:
+def files_of(
+    source: Path, out: Path, against: Path | None = None, chunk_bytes: int = CHUNK_BYTES, **settings: Any
+) -> dict[str, bytes]:
     """The files of a run, ``run.json`` without what the limit may change."""
-    documents, old = open_documents(source), None if against is None else open_documents(against)
+    documents, old = (
+        open_documents(source, chunk_bytes=chunk_bytes),
+        None if against is None else open_documents(against),
+    )
     columns = choose_columns(documents, "text", "id")
     with scratch.working_in(out.parent):
         reference = None if old is None else choose_reference(old, columns)
         outcome = run(Inputs(documents, columns, nd.Settings.of(**settings), reference, "dedup"))
     save(outcome, out, action="dedup")
-    files = {path.name: path.read_bytes() for path in out.iterdir()}
+    files = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
     del files["manifest.json"]  # has the digest of run.json
     account = json.loads(files.pop("run.json"))
     for name in ("seconds", "peak_memory_bytes", "settings_digest"):
@@ -73,6 +80,26 @@ def test_a_limit_changes_no_byte(source: Path, name: str, tmp_path: Path, monkey
             held = files_of(source, tmp_path / f"{method} {limit}", memory=limit, **settings)
             assert held == free, (method, limit)
         assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["documents.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["own"])
+@pytest.mark.parametrize("files", [1, 3])
+def test_a_limit_changes_no_byte_of_parquet(source: Path, files: int, tmp_path: Path) -> None:
+    """Kept rows come in many chunks, and make few row groups: one of the input has as many rows as all others."""
+    rows = pj.read_json(source)
+    (tmp_path / "in").mkdir()
+    size = len(rows) // files
+    for number in range(files):
+        part = rows.slice(number * size, size)
+        with pq.ParquetWriter(tmp_path / "in" / f"{number}.parquet", rows.schema) as writer:
+            writer.write_table(part.slice(0, size // 2))
+            writer.write_table(part.slice(size // 2), row_group_size=3)
+    free, held = (
+        files_of(tmp_path / "in", tmp_path / limit, chunk_bytes=1000, memory=limit, method="lsh", threshold=0.5)
+        for limit in ("2GB", "1MB")
+    )
+    assert held == free
+    assert sum(name.startswith("kept") for name in free) == files
 
 
 @pytest.mark.parametrize("name", ["own"])

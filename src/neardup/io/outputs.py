@@ -14,6 +14,7 @@ from neardup.io.writers.exports import (
 )
 from neardup.io.writers.filesystem import common_access, exposure_warning, require_room, unwritable_error
 from neardup.io.writers.kept_formats import have_one_column, line_pieces, with_texts
+from neardup.io.writers.kept_parquet import waiting_bytes, writer_threads
 from neardup.io.writers.kept_rows import WrittenRows, check_extra
 from neardup.io.writers.mirrors import LEFT_OUT, Mirror, fetched_copy, holds_fingerprints
 from neardup.io.writers.object_stores import names_in, staging_path, url_of

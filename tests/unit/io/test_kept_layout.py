@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -60,7 +59,7 @@ def keep_rows(folder: Path, out: Path, keep: Any, extra: Any = None, **how: Any)
     documents = open_documents(folder, chunk_bytes=how.get("chunk_bytes", 3000))
     choose_columns(documents, "text", "id")
     list(documents.chunks())
-    layout, row = replace(KeptLayout.of(documents, file_size), expected=how.get("expected", 0)), 0
+    layout, row = KeptLayout.of(documents, file_size), 0
     asked = (documents, None if extra is None else extra.schema, threads)
     with OutputFolder(out) as made, open_kept(made, *asked, layout=layout) as writer:
         for _, native in map(read_native, writer.natives()):
@@ -69,28 +68,6 @@ def keep_rows(folder: Path, out: Path, keep: Any, extra: Any = None, **how: Any)
             row += rows
         writer.close()
     return writer.account()
-
-
-@pytest.mark.parametrize("files", [1, 3])
-def test_fewer_rows_wait_where_files_of_little_memory_are_expected(tmp_path: Path, files: int) -> None:
-    """The rows are the same; a row group is closed at an eighth of these bytes, with a whole chunk."""
-    (tmp_path / "in").mkdir()
-    for number in range(files):
-        rows = pa.Table.from_pylist(ROWS).slice(number)
-        with pq.ParquetWriter(tmp_path / "in" / f"{number}.parquet", rows.schema) as writer:
-            writer.write_table(rows.slice(0, 150))  # row groups of the output may have as many rows
-            writer.write_table(rows.slice(150), row_group_size=10)
-    keep = np.ones(files * len(ROWS), bool)
-    keep_rows(tmp_path / "in", tmp_path / "large", keep, chunk_bytes=500)
-    keep_rows(tmp_path / "in", tmp_path / "small", keep, chunk_bytes=500, expected=8 * 2000)
-    written = list((tmp_path / "large").rglob("*.parquet"))
-    assert len(written) == files
-    for path in written:
-        large = pq.ParquetFile(path)
-        small = pq.ParquetFile(tmp_path / "small" / path.relative_to(tmp_path / "large"))
-        assert small.read().equals(large.read())
-        assert large.metadata.num_row_groups == 2
-        assert small.metadata.num_row_groups > 3
 
 
 def table_of(path: Path) -> pa.Table:

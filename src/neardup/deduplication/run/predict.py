@@ -27,6 +27,7 @@ from neardup.deduplication.join.shingle_store import held_shingles
 from neardup.deduplication.run.asked_columns import parts_of, require_reference
 from neardup.io.fingerprints import ReadChunk
 from neardup.io.inputs import Chosen, Documents, Reference
+from neardup.io.outputs import waiting_bytes, writer_threads
 from neardup.kernels import sets as kernels
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs
@@ -113,9 +114,6 @@ A_PAIR = 140
 WHOLE, START = 3.5, 0.8
 """A run takes this many times as long as its first pass, and the seconds of its start and its end."""
 
-_WAITING_GROUP = 64_000_000
-"""Bytes of a row group of kept rows while it waits: one is filled, and each encoder has one and its pages."""
-
 
 @dataclass(frozen=True)
 class Amounts:
@@ -158,9 +156,7 @@ def _waiting_rows(documents: Any, text: int, settings: Settings) -> int:
     if documents.format != "parquet" or footer is None:
         return 0
     largest = max((footer.row_group(k).total_byte_size for k in range(footer.num_row_groups)), default=0)
-    room = settings.search.room
-    group = min(text, largest, _WAITING_GROUP, _WAITING_GROUP if room is None else room // 8)
-    return group * (1 + 2 * min(worker_count(settings.work.threads), 4))
+    return waiting_bytes(min(text, largest), writer_threads(settings.work.threads, settings.search.room))
 
 
 def _of_join(amounts: Amounts, search: SearchSettings, shingles: Shingles) -> int:

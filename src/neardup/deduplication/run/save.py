@@ -48,6 +48,7 @@ from neardup.io.outputs import (
     require_room,
     value_folder,
     write_kept,
+    writer_threads,
 )
 from neardup.runtime import Advance, Progress, Silent
 from neardup.settings import Keep, Settings
@@ -365,18 +366,17 @@ class _RunRows:
 
     def write(self, folder: OutputFolder, advance: Advance) -> dict[str, Any]:
         """Write the chosen rows into an open folder; return the files."""
-        by, threads = self._by, self._run.settings.work.threads
+        by, settings = self._by, self._run.settings
         folders = () if by is None else [value_folder(by.column, value) for value in by.values]
-        layout = KeptLayout.of(self._documents, self._size, folders)
         return write_kept(
             folder,
             self._documents,
             self._of,
-            threads,
+            writer_threads(settings.work.threads, settings.search.room),
             advance,
             extra=self._added.schema if self._added else None,
             judged=self._pieces.keys(),
-            layout=replace(layout, name=self._name, expected=self._run.settings.search.room or 0),
+            layout=replace(KeptLayout.of(self._documents, self._size, folders), name=self._name),
         ).files
 
     def _of(self, chunk: Chunk, native: NativeRows) -> ChunkRows:

@@ -50,20 +50,12 @@ class KeptLayout:
     """The files to write: their ``form``, and for files of one size this ``size`` in bytes.
 
     ``by`` are the folders of the values of a column, by the number of the value. Files are named by ``name``.
-    Rows wait in memory as in files of ``expected`` bytes, if it is not 0.
     """
 
     form: Form = "one file"
     size: int = 0
     by: tuple[str, ...] = ()
     name: str = KEPT
-    expected: int = 0
-
-    def with_size(self, sink: base.Sink) -> base.Sink:
-        """Return a sink of one file that keeps to the memory."""
-        if self.expected and isinstance(sink, base.SizedSink):
-            sink.expect(self.expected)
-        return sink
 
     @classmethod
     def of(cls, documents: base.Documents, file_size: int = 0, by: Sequence[str] = ()) -> "KeptLayout":
@@ -123,7 +115,7 @@ def opened_kept(
         separate = documents.separate(extra, threads)
         places = places_of(documents.sources, documents.findings.roots)
         paths = [name_below(place, source.path) for place, source in zip(places, documents.sources, strict=True)]
-        apart = SeparateSink(folder / "kept", separate, paths, layout)
+        apart = SeparateSink(folder / "kept", separate, paths)
         return OpenedKept(apart, separate.natives, lambda: _of_inputs(documents, places, apart.rows))
     one = partial(_one_sized, documents, extra, threads)
     if layout.form == "by value":
@@ -134,7 +126,7 @@ def opened_kept(
     if layout.form == "by size":
         sized = BySizeSink(folder / "kept", one, layout.size)
         return OpenedKept(sized, whole, lambda: _account("by size", sized.names, sized.rows))
-    return OpenedKept(layout.with_size(documents.sink(folder, extra, threads)), whole, _one_file)
+    return OpenedKept(documents.sink(folder, extra, threads), whole, _one_file)
 
 
 def _one_sized(documents: base.Documents, extra: Any, threads: int, folder: Path) -> base.SizedSink:
@@ -181,9 +173,9 @@ class SeparateSink:
     A file whose rows all go becomes a file without rows, so that each readable file has its output.
     """
 
-    def __init__(self, path: Path, separate: base.Separate, places: Sequence[str], layout: KeptLayout) -> None:
+    def __init__(self, path: Path, separate: base.Separate, places: Sequence[str]) -> None:
         self.path = path
-        self._separate, self._places, self._layout = separate, places, layout
+        self._separate, self._places = separate, places
         self._position = -1
         self._sink: base.Sink | None = None
         self.rows = [0] * len(places)
@@ -222,8 +214,7 @@ class SeparateSink:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():  # names that differ in case alone are one name on some file systems
             raise FileExistsError(17, "two files of the input have this name", str(path))
-        sink = self._separate.open(position, path)
-        return None if sink is None else self._layout.with_size(sink)
+        return self._separate.open(position, path)
 
 
 def value_folder(column: str, value: str | None) -> str:

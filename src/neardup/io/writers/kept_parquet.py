@@ -21,9 +21,10 @@ from neardup.io.readers.arrow import no_rows_of, size_of
 from neardup.io.readers.base import NativeTable
 from neardup.io.readers.parquet_pages import PLAIN, PLAIN_DICTIONARY, FooterGroup, StoredColumn
 from neardup.io.writers.kept_formats import kept_rows
+from neardup.runtime import worker_count
 
 # A row group is closed at this size even if the input's were bigger, since it is held in memory.
-GROUP_BYTES = 64 << 20
+GROUP_BYTES = 32 << 20
 # Writers abandon a dictionary beyond a limit (1 MB of values in most of them) and continue with plain values. The
 # footer does not record this, but the size shows it: indices take at most 4 bytes a value, texts more.
 _DICTIONARY_BYTES, _INDEX_BYTES = 2 << 20, 4
@@ -31,7 +32,8 @@ _DEFAULT_ROWS = 1 << 20
 _GROUPS_A_FILE = 8
 """A file of about one size has this many row groups or more."""
 # Each holds a row group; the reader of a file with one big row group, a single thread, decodes no faster.
-_ENCODERS = 4
+_ENCODERS, _GROUPS_AN_ENCODER = 4, 2
+_ROOM_AN_ENCODER = 4 * GROUP_BYTES
 MAGIC = b"PAR1"
 _TAIL = 8
 # Fields of parquet.thrift: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData.
@@ -39,6 +41,26 @@ _FILE_ROWS, _GROUPS = 3, 4
 _COLUMNS, _UNPACKED, _GROUP_ROWS, _BEGIN, _STORED = 1, 2, 3, 5, 6
 _FILE_OFFSET, _COLUMN = 2, 3
 _PLACES, _BLOOM = (9, 10, 11), (14, 15)
+
+
+def writer_threads(threads: int, room: int | None) -> int:
+    """Return how many of ``threads`` (0: one per core) may write within the bytes ``room`` (None: any).
+
+    Row groups do not become smaller, because a limit changes no byte of a result.
+
+    >>> writer_threads(4, None), writer_threads(4, 300_000_000), writer_threads(4, 0)
+    (4, 2, 1)
+    """
+    workers = worker_count(threads)
+    return workers if room is None else max(1, min(workers, room // _ROOM_AN_ENCODER))
+
+
+def waiting_bytes(group: int, threads: int) -> int:
+    """Return the bytes of kept rows that wait, if ``group`` are those of the largest row group of the input.
+
+    One group is filled, and each encoder has one and its pages.
+    """
+    return min(group, GROUP_BYTES) * (1 + _GROUPS_AN_ENCODER * min(threads, _ENCODERS))
 
 
 @dataclass(frozen=True)
@@ -212,7 +234,7 @@ class ParquetSink:
         if not table.schema.equals(self._schema):
             table = table.cast(self._schema)
         for first in range(0, table.num_rows, self._rows):
-            self._add_groups(until=self._threads)
+            self._add_groups(until=self._threads - 1)
             group = table.slice(first, self._rows)
             self._encoding.append(self._pool.submit(self._encode, group))
             self._given_bytes += size_of(group)

@@ -26,8 +26,8 @@ from neardup.io.writers.kept_layout import KEPT, ONE_FILE, KeptLayout, OpenedKep
 from neardup.runtime import Advance, is_memory_failure, ordered_map, worker_count
 from neardup.tables import Bools, Int64s
 
-# More than a row group of the output, so that the next can be read while one is written.
 _WAITING_BYTES = 32 << 20
+"""Most bytes that wait to be written while the next are read; half of them where one thread encodes."""
 
 
 class KeptWriter:
@@ -36,13 +36,15 @@ class KeptWriter:
     Also a context manager: on an exception it stops its thread and writes no more.
     """
 
-    def __init__(self, opened: OpenedKept, documents: base.Documents) -> None:
+    def __init__(self, opened: OpenedKept, documents: base.Documents, threads: int = 1) -> None:
         self._opened, sink = opened, opened.sink
         self._sink: base.Sink = sink
         self.rows = 0
         self._bytes_in = documents.size_bytes or 0
         self._open = True
-        self._thread: Background[Any] = Background(sink.write)
+        self._thread: Background[Any] = Background(
+            sink.write, _WAITING_BYTES if threads > 1 else _WAITING_BYTES // 2
+        )
 
     @property
     def path(self) -> Path:
@@ -211,8 +213,9 @@ def open_kept(
                 folder.stream, "text" if documents.format == "text" else getattr(documents, "text", None)
             )
             return KeptWriter(OpenedKept(sink, partial(stream_natives, documents), dict), documents)
-        asked = (_place(folder, layout), documents, extra, worker_count(threads))
-        return KeptWriter(opened_kept(layout, *asked, some), documents)
+        threads = worker_count(threads)
+        opened = opened_kept(layout, _place(folder, layout), documents, extra, threads, some)
+        return KeptWriter(opened, documents, threads)
     except (OSError, pa.ArrowException) as error:
         raise _failed_error(folder.target / "kept", error) from error
 
@@ -269,10 +272,13 @@ Item = TypeVar("Item")
 
 
 class Background(Generic[Item]):
-    """Calls ``work`` for each item in order, in a thread; put or close raises its exception."""
+    """Calls ``work`` for each item in order, in a thread; put or close raises its exception.
 
-    def __init__(self, work: Callable[[Item], None]) -> None:
-        self._work = work
+    Items of at most ``most`` bytes wait, or one.
+    """
+
+    def __init__(self, work: Callable[[Item], None], most: int) -> None:
+        self._work, self._most = work, most
         self._waiting: deque[tuple[Item, int]] = deque()
         self._bytes = 0
         self._ended = False
@@ -285,7 +291,7 @@ class Background(Generic[Item]):
     def put(self, item: Item, size: int) -> None:
         """Put an item into the queue; blocks while too many bytes are waiting."""
         with self._change:
-            self._change.wait_for(lambda: self._error or not self._bytes or self._bytes + size <= _WAITING_BYTES)
+            self._change.wait_for(lambda: self._error or not self._bytes or self._bytes + size <= self._most)
             self._raise()
             self._waiting.append((item, size))
             self._bytes += size
