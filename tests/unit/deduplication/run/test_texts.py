@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 import neardup as nd
 from neardup.deduplication.run.texts import FIELD_WIDTH, InputTexts, StoredTexts
 from neardup.errors import InputError, NeardupError
-from neardup.io.writers import folder
+from neardup.io.writers import OutputFolder, folder
 from neardup.tables import TEXTS as TEXTS_SCHEMA
 from neardup.tables import column
 from support.command_line import result_in
@@ -58,6 +59,27 @@ def test_the_stored_texts_are_those_of_the_run(tmp_path: Path, form: str, monkey
     stored, read = (pa.concat_tables(texts.to_store(rows)) for texts in (found.texts, run.texts))
     assert stored.schema == TEXTS_SCHEMA
     assert stored.equals(read)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_row_groups_of_texts_do_not_depend_on_the_tables(tmp_path: Path, seed: int) -> None:
+    """A row group ends with the text that fills it, in whichever table the text comes."""
+    draw = np.random.default_rng(seed)
+    texts = [b"x" * int(size) for size in draw.choice([0, 10, 70_000, 600_000], 60)]
+    table = pa.table([range(60), texts, [None] * 60], schema=TEXTS_SCHEMA)
+    cuts = np.sort(draw.integers(0, 61, 8)).tolist()
+    for name, ends in (("one", [60]), ("some", [*cuts, 60]), ("each", range(1, 61))):
+        with OutputFolder(tmp_path / name) as made, made.texts("texts.parquet") as file:
+            for begin, end in pairwise([0, *ends]):
+                file.add(table.slice(begin, end - begin))
+    paths = [tmp_path / name / "texts.parquet" for name in ("one", "some", "each")]
+    assert len({path.read_bytes() for path in paths}) == 1
+    stored = pq.ParquetFile(paths[0])
+    assert stored.read().replace_schema_metadata().equals(table)
+    *full, _ = (stored.read_row_group(group)["text"].to_pylist() for group in range(stored.num_row_groups))
+    assert full
+    for group in full:
+        assert sum(map(len, group[:-1])) < folder._GROUP_BYTES <= sum(map(len, group))
 
 
 def mixed(folder: Path) -> None:
