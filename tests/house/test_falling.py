@@ -43,6 +43,7 @@ LIMITS = {
     "patterns of messages": 267,
     "replaced attributes": 239,
     "attributes replaced by a string of their path": 3,
+    "waits that evaluate code": 0,
 }
 
 LISTING = "# mypy: implicit-reexport"
@@ -192,11 +193,14 @@ class Places(NamedTuple):
     """Where the message of an expected error is compared."""
     replaced: list[str]
     by_path: list[str]
+    evaluated: list[str]
+    """Waits of a browser that evaluate code over and over, which the policy of our pages forbids: they fail where
+    the first look is too early."""
 
 
 @cache
 def of_tests() -> Places:
-    places = Places([], [], [], [])
+    places = Places([], [], [], [], [])
     for path in files_of_tests():
         for node in ast.walk(tree(path)):
             places.sentences.extend(
@@ -204,6 +208,8 @@ def of_tests() -> Places:
             )
             if isinstance(node, ast.Call) and compares_messages(node):
                 places.patterns.append(f"{name(path)}:{node.lineno}")
+            if isinstance(node, ast.Attribute) and node.attr == "wait_for_function":
+                places.evaluated.append(f"{name(path)}:{node.lineno}")
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
                 places.replaced.append(f"{name(path)}:{node.lineno}")
                 if isinstance(node.args[0], ast.Constant | ast.JoinedStr):
@@ -279,6 +285,7 @@ def counted(what: str) -> tuple[int, object]:
         "patterns of messages": lambda: of_tests().patterns,
         "replaced attributes": lambda: of_tests().replaced,
         "attributes replaced by a string of their path": lambda: of_tests().by_path,
+        "waits that evaluate code": lambda: of_tests().evaluated,
     }[what]()
     return len(places), places
 

@@ -88,7 +88,7 @@ def key_of(desk: Desk, id: str) -> int:
 
 def said(page: Any, words: str) -> None:
     """Wait until the page announces the words."""
-    page.wait_for_function("words => document.querySelector('#said')?.textContent.includes(words)", arg=words)
+    page.locator("#said", has_text=words).wait_for(state="attached")
 
 
 def focused(page: Any) -> str:
@@ -181,7 +181,7 @@ def test_a_decision_keeps_the_focus_and_what_was_open(page: Any, desk: Desk) -> 
     page.click("table.members tr:nth-child(2) summary")
     page.focus("table.members tr:nth-child(2) button[value=keep]")
     press(page, desk, "Enter")
-    page.wait_for_function("() => document.activeElement.value === 'keep'")
+    page.wait_for_selector("button[value=keep]:focus")
     assert page.get_attribute(":focus", "aria-pressed") == "true"
     press(page, desk, "u")
     assert page.evaluate("document.activeElement.textContent").startswith("Always keep")
@@ -440,7 +440,7 @@ def test_a_page_that_is_not_complete_refreshes_itself(
         page.wait_for_selector("table.groups")
         assert page.get_by_text("No group").count() == page.locator("[data-refresh]").count() == 0
         assert page.evaluate("document.activeElement.textContent") == "Show all groups"
-        page.wait_for_function("() => document.querySelector('#said').textContent.includes('complete now')")
+        said(page, "complete now")
 
 
 def test_right_to_left_text_runs_that_way_where_it_is_folded(page: Any, desk: Desk) -> None:
@@ -484,7 +484,7 @@ def test_a_pair_opens_at_its_first_difference(chrome: Any, tmp_path: Path) -> No
         assert len(at) == len(shown) == 2
         assert (at[0] < at[1]) == (shown[0] < shown[1])
         marks.first.click()
-        page.wait_for_function("document.querySelector(':target table, :target')?.id === 'd1'")
+        page.wait_for_selector("#d1:target")
         strip = page.locator("svg.strip").bounding_box()
         assert strip["y"] + strip["height"] <= page.locator("form.decide").bounding_box()["y"]
         assert page.locator(".match").count() == 0  # nothing moved
@@ -523,7 +523,7 @@ def test_three_panes_go_to_the_next_undecided_pair_and_nothing_moves(
         for key in ("n", "2", "n"):
             address = page.url
             page.keyboard.press(key)
-            page.wait_for_function("old => location.href !== old", arg=address)
+            page.wait_for_url(lambda url, old=address: url != old)
             assert places(page) == before
             pane, own = (page.locator(f"#pane-groups{part}").bounding_box() for part in ("", " [aria-current]"))
             assert pane["y"] <= own["y"] <= pane["y"] + pane["height"] - own["height"] + 1  # parts of a pixel
