@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.deduplication.group.leaders import group
 from neardup.deduplication.join.pairs import Pairs
-from neardup.deduplication.join.prefix_join import HubSearch, join_hubs
-from neardup.deduplication.join.prefix_join import pairs_of as hub_pairs_of
+from neardup.deduplication.join.prefix_join import join_hubs
 from neardup.errors import SettingError
-from neardup.kernels.formulas import CONTAINMENT, OVERLAP
+from neardup.kernels.formulas import CONTAINMENT
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.settings import Settings
 from support import made_sets, reference, shared_data
@@ -27,7 +26,6 @@ from support.made_sets import THRESHOLDS, MadeStore
 from support.made_texts import Writer
 
 SETS = ("own", "django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
-EITHER = pytest.mark.parametrize("measure", [CONTAINMENT, OVERLAP])
 
 Pair = tuple[int, int]
 
@@ -44,23 +42,6 @@ def overlapping(sets: Sequence[set[int]], least: Fraction, reference: int = 0) -
 def joined(sets: Sequence[set[int]], least: Fraction, measure: int) -> PrefixIndex:
     asked = made_sets.criterion(least, measure)
     return join_hubs(np.arange(len(sets)), len(sets), MadeStore(sets), asked, 2)  # type: ignore[arg-type]
-
-
-@EITHER
-@given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.integers(0, 24))
-def test_no_pair_is_lost_and_none_is_made_up(
-    measure: int, sets: list[set[int]], threshold: Fraction, old: int
-) -> None:
-    hubs = joined(sets, threshold, measure)
-    n = len(sets)
-    search = HubSearch(
-        made_sets.criterion(threshold, measure), np.zeros(n, np.bool_), np.zeros(n, np.int64), None, old
-    )
-    met, _ = hub_pairs_of(hubs, search, 2)
-    table = met.table()
-    made_sets.pairs_of(table, sets)  # the integers are those of the sets
-    ends = zip(table["a"].to_pylist(), table["b"].to_pylist(), strict=True)
-    assert set(ends) == set(overlapping(sets, threshold, old))
 
 
 @pytest.mark.part(14)
@@ -203,21 +184,6 @@ def test_a_part_goes_and_the_whole_stays() -> None:
     symmetric = nd.find([excerpt, report, other], measure="overlap", threshold=0.9, keep="first")
     assert symmetric.removed["id"].to_pylist() == [1]
     assert nd.find([excerpt, report, other], threshold=0.3).pairs.num_rows == 0
-
-
-@pytest.mark.parametrize("least", [Fraction(1, 2), Fraction(4, 5), Fraction(1)])
-def test_pairs_exactly_at_the_threshold(least: Fraction) -> None:
-    small, large = set(range(20)), set(range(int(20 * least))) | set(range(100, 400))
-    assert len(small & large) == 20 * least
-    without = large - {0}
-    for sets in ([small, large], [large, small], [small, without], [without, small]):
-        hashed = made_sets.hashed(sets, lambda value: value * 0x9E3779B97F4A7C15 % (1 << 64))
-        search = HubSearch(
-            made_sets.criterion(least, OVERLAP), np.zeros(2, np.bool_), np.zeros(2, np.int64), None, 0
-        )
-        met, _ = hub_pairs_of(joined(hashed, least, OVERLAP), search, 1)
-        table = met.table()
-        assert table.num_rows == (without not in sets)
 
 
 def test_components_by_overlap_hold_whatever_a_chain_joins() -> None:

@@ -32,11 +32,3 @@ def test_all_pairs_of_real_text(name: str, threshold: float) -> None:
         counted = oracle[pair]
         assert (row["shared"], row["size_a"], row["size_b"]) == (counted.shared, counted.size_a, counted.size_b)
     assert found.run.recall.statement.startswith("exact")
-
-
-def test_it_finds_what_lsh_may_miss() -> None:
-    """A plan of low recall misses pairs that the exact method has."""
-    texts = list(shared_data.documents(shared_data.or_own("license_texts")).values())
-    everything = nd.find(texts, threshold=0.5, method="exact", pairs="all").pairs.num_rows
-    some = nd.find(texts, threshold=0.5, method="lsh", recall=0.5, slots=4, pairs="all").pairs.num_rows
-    assert some < everything

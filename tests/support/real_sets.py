@@ -14,7 +14,7 @@ from support import shared_data
 ONLY = "NEARDUP_REAL"
 """Variable: run only the tests of real sets."""
 REAL = {*shared_data.WORD_SETS, *shared_data.CHAR_SETS} - {*shared_data.OWN}
-_MARKS = REAL | {".here", ".or_own", ".is_here", ".PROSE", ".WORD_SETS", ".CHAR_SETS", "real_corpora"}
+_MARKS = REAL | {".here", ".or_own", ".is_here", ".PROSE", ".WORD_SETS", ".CHAR_SETS"}
 """Words in the source of a test that reads a real set where there is one."""
 
 

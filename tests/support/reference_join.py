@@ -1,13 +1,11 @@
-"""Brute-force join of thousands of documents: naive sets, every shared shingle counted, integers to decide.
+"""Brute-force join of thousands of sets: every shared shingle counted, integers to decide.
 
-Nothing is hashed, filtered or bounded. Tokens are numbered as they come, a shingle is the number of a row of
-token numbers, and |A∩B| of all pairs comes from walking, for each document, through the whole lists of all
-documents that have one of its shingles. What counts as a pair is one function of (|A∩B|, |A|, |B|).
+Nothing is hashed, filtered or bounded: |A∩B| of all pairs comes from walking, for each set, through the whole
+lists of all sets that have one of its shingles. What counts as a pair is one function of (|A∩B|, |A|, |B|).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,13 +13,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from support import reference
-
 Ints = NDArray[np.int64]
 Criterion = Callable[[Ints, Ints, Ints], NDArray[np.bool_]]
 """(|A∩B|, |A|, |B|) of some pairs → which of them are at or above the threshold."""
-
-ASCII_TOKEN = re.compile(r"[0-9a-z_]+")
 
 
 @dataclass(frozen=True)
@@ -46,18 +40,9 @@ class Joined:
     size_a: Ints
     size_b: Ints
 
-    def where(self, chosen: NDArray[np.bool_]) -> Joined:
-        return Joined(*(column[chosen] for column in self.columns))
-
-    def meeting(self, criterion: Criterion) -> Joined:
-        return self.where(criterion(self.shared, self.size_a, self.size_b))
-
-    @property
-    def columns(self) -> tuple[Ints, ...]:
-        return self.a, self.b, self.shared, self.size_a, self.size_b
-
     def rows(self) -> list[tuple[int, ...]]:
-        return list(zip(*(column.tolist() for column in self.columns), strict=True))
+        columns = (self.a, self.b, self.shared, self.size_a, self.size_b)
+        return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 # --- criteria: cross-multiplied, so that nothing is rounded
@@ -84,42 +69,6 @@ def dice(least: Fraction) -> Criterion:
 
 
 # --- sets
-
-
-def tokens(text: str) -> list[str]:
-    """Return what ``reference.tokens`` does; in ASCII text, tokens are letters, digits and "_"."""
-    return ASCII_TOKEN.findall(text.lower()) if text.isascii() else reference.tokens(text)
-
-
-def naive_sets(units: Sequence[Sequence[str]], length: int = 5) -> NaiveSets:
-    """Return the sets of shingles of ``length`` units; fewer units make one shingle, none make none."""
-    number_of: dict[str, int] = {}
-    # a short document is filled up with 0, which is the number of no unit
-    filled = [
-        [number_of.setdefault(unit, len(number_of) + 1) for unit in of_text] + [0] * (length - len(of_text))
-        for of_text in units
-        if of_text
-    ]
-    documents = np.array([k for k, of_text in enumerate(units) if of_text], np.int64)
-    lengths = np.array([len(numbers) for numbers in filled], np.int64)
-    stream = np.array([number for numbers in filled for number in numbers], np.int64)
-    windows = lengths - length + 1
-    document = np.repeat(documents, windows)
-    first = within(lengths, windows)
-    shingle = stream[first]
-    for place in range(1, length):  # number the rows by their first units, one unit more each time
-        pairs = shingle * (len(number_of) + 1) + stream[first + place]
-        shingle = np.unique(pairs, return_inverse=True)[1].reshape(-1)
-    each = np.unique(document * (int(shingle.max(initial=0)) + 1) + shingle)
-    document, members = np.divmod(each, int(shingle.max(initial=0)) + 1)
-    sizes = np.bincount(document, minlength=len(units))
-    return NaiveSets(members, np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
-
-
-def within(lengths: Ints, counts: Ints) -> Ints:
-    """Return, for stretches of the given lengths laid end to end, the first ``counts`` places of each."""
-    starts = np.cumsum(lengths) - lengths
-    return np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
 
 
 def sets_of_numbers(sets: Sequence[set[int]]) -> NaiveSets:

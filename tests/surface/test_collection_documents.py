@@ -1,15 +1,13 @@
 """Files of every format in a collection: folders and single files, metadata, what cannot be read; and settings."""
 
 import json
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from neardup.collection import Collection
 from support.command_line import BASE, OTHER, Run
-from support.made_files import docx, docx_of, eml_of, html_of, make_folder, msg_of, pdf_of
+from support.made_files import docx, docx_of, html_of, make_folder, msg_of, pdf_of
 from support.messages import has_parts
 
 PROPERTIES = "<dc:title>A title</dc:title><dc:creator>Ann Lee</dc:creator>"
@@ -84,13 +82,6 @@ def test_what_files_say_of_themselves_is_searched(run: Run, folder: Path, path: 
     assert found(run, path, "date<=2020-01-31") == ["e.eml"]
 
 
-def test_only_the_metadata_that_is_named(run: Run, folder: Path, path: Path) -> None:
-    run("collection", "add", path, folder, "--meta", "date")
-    with Collection(path, readonly=True) as collection:
-        assert collection.get("e.eml").metadata == {"date": "2020-01-31T16:30:00Z"}
-    assert "of id, text, from, to, cc, date" in run("collection", "add", path, folder, "--meta", "sent").err
-
-
 def test_folders_and_single_files(run: Run, folder: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder.parent)
     for name in FILES:
@@ -100,22 +91,6 @@ def test_folders_and_single_files(run: Run, folder: Path, path: Path, monkeypatc
     make_folder(folder.parent / "other", {"a.txt": b"another text of this name"})
     assert run("collection", "add", more, "letters", "other", "letters/a.txt").out.startswith("9 documents added")
     assert ids(more) == sorted([*(f"letters/{name}" for name in FILES), "other/a.txt"])
-
-
-def test_a_folder_that_changed_is_added_again(run: Run, folder: Path, path: Path) -> None:
-    run("collection", "add", path, folder)
-    assert run("collection", "add", path, folder).out == f"0 documents added, 8 unchanged; {path} holds 8\n"
-    make_folder(folder, {"a.txt": b"other words"})
-    result = run("collection", "add", path, folder)
-    assert result.status == 2
-    assert has_parts(result.err, "'a.txt'", "already")
-    assert "--replace" in result.err
-    make_folder(folder, {"a.txt": b"other words now", "new.eml": eml_of("new words", "s")})
-    result = run("collection", "add", path, folder, "--replace")
-    assert (result.status, result.out) == (0, f"1 document added, 8 replaced; {path} holds 9\n")
-    with Collection(path, readonly=True) as collection:
-        assert collection.get("a.txt").text == "other words now"
-    assert found(run, path, "subject:s") == ["new.eml"]
 
 
 def test_a_collection_in_its_own_folder_is_no_document(
@@ -182,17 +157,6 @@ def test_many_problems_are_all_listed(run: Run, path: Path, tmp_path: Path) -> N
     assert len(listed.read_bytes().splitlines()) == 1500
 
 
-@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes here")
-def test_names_of_files_are_data(run: Run, path: Path, tmp_path: Path) -> None:
-    names = ["\x1b[2J.txt", "a_20_80", 'quo"te.eml', "50% off.txt", "‮gpj.txt", "'; DROP TABLE documents; --.txt"]
-    folder = make_folder(tmp_path / "names", {name: eml_of("some words") for name in names})
-    assert run("collection", "add", path, folder).out.startswith("6 documents added")
-    assert ids(path) == sorted(names)
-    shown = run("collection", "search", path, "words").out
-    assert "\x1b" not in shown
-    assert "\u202e" not in shown
-
-
 # the settings of a new collection
 
 
@@ -207,24 +171,6 @@ def test_settings_of_a_new_collection(run: Run, folder: Path, path: Path) -> Non
     assert (result.status, result.out) == (2, "")
     assert has_parts(result.err, f"{path} was made", "scale 8, not 9")
     assert "fixed when" in result.err
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        (("--length", 65), "length is 65"),
-        (("--slots", 100), "slots is 100"),
-        (("--scale", 0), "scale is 0"),
-        (("--floor", -1), "floor is -1"),
-        (("--scale", "x"), "valid integer"),
-        (("--text", "words"), 'no column "words"'),
-    ],
-)
-def test_a_mistake_leaves_no_collection(run: Run, folder: Path, path: Path, typed: Any, said: str) -> None:
-    result = run("collection", "add", path, folder, *typed)
-    assert result.status == 2
-    assert said in result.err
-    assert not path.exists()
 
 
 def test_compact(run: Run, path: Path, tmp_path: Path) -> None:

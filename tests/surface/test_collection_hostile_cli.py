@@ -68,19 +68,12 @@ def test_as_json_ids_are_as_they_are(run: Run, path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "position", "said", "do"),
     [
-        ("FINGERPRINT:nobody_20_80", 1, 'There is no document "nobody"', 'Give TEXT:"…"'),
         ('budget OR FINGERPRINT:"nobody"', 11, 'There is no document "nobody"', 'Give TEXT:"…"'),
         ('FINGERPRINT:"\\u{1b}[2J"', 1, 'There is no document "\\u{1b}[2J"', 'Give TEXT:"…"'),
         ('TEXT:""_20', 6, "There is nothing between these quotation marks", "Write some text"),
-        ('TEXT:"  ?!  "_20', 1, "There is no word in the pasted text", "A text with words"),
-        ("FINGERPRINT:100%_0_80", 1, '"100%" is there, but 0 and 80 cannot follow it', "up to 100"),
         ("FINGERPRINT:100%_20_101", 1, '"100%" is there, but 20 and 101 cannot follow it', "up to 100"),
         ('FINGERPRINT:"100%"_0', 20, "This is not a percentage", "up to 100"),
-        ('FINGERPRINT:"100%"_-5', 20, "This is not a percentage", "up to 100"),
-        ('SIMILAR:"100%"_20_100.1', 19, "This is not a percentage", "up to 100"),
-        ('TEXT:"word1 word2"_1e2', 20, "This is not a percentage", "up to 100"),
         ("FINGERPRINT:a_20", 1, "more than one meaning", '"a_20" means a sampled shingle of document "a_20"'),
-        ("from:ann", 1, "No document has metadata under this name", "quotation marks"),
         ("FILE:/no/such/file_20", 1, "There is no file /no/such/file", "quotation marks"),
     ],
 )

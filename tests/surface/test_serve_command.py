@@ -146,20 +146,6 @@ def test_small_answers_are_sent_at_once(server: Server) -> None:
     assert min(times) < 0.03
 
 
-def test_slow_clients_keep_nobody_waiting(server: Server) -> None:
-    slow = [socket.create_connection((server.host, server.port)) for _ in range(30)]
-    for number, one in enumerate(slow):
-        one.sendall(b"POST /v1/documents HTTP/1.1\r\nHost: localhost\r\n")
-        if number % 2:
-            one.sendall(b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n[")
-    began = time.monotonic()
-    assert server.ask("PUT", "/v1/documents/quick", {"text": "quick"})[0] == 200
-    assert server.ask("GET", "/v1/documents/quick")[0] == 200
-    assert time.monotonic() - began < 5
-    for one in slow:
-        one.close()
-
-
 @pytest.mark.parametrize(
     "said",
     [

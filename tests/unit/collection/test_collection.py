@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
@@ -269,39 +268,6 @@ def shared_data_table() -> pa.Table:
 
 def everything(path: Path) -> bytes:
     return b"".join(other.read_bytes() for other in sorted(path.parent.iterdir()))
-
-
-def test_readers_and_a_writer_at_once(path: Path) -> None:
-    texts = {f"{place}": f"text number {place} with common words" for place in range(400)}
-    seen: list[int] = []
-    failed: list[BaseException] = []
-    with Collection(path, wait=60) as writer, Collection(path, readonly=True) as reader:
-        done = threading.Event()
-
-        def read() -> None:
-            try:
-                while not done.is_set():
-                    with reader.store.reading():
-                        found = len(reader.store.containing(["common", "words"]))
-                        assert found == len(reader) == len(list(reader))
-                    assert found % 20 == 0
-                    seen.append(found)
-            except BaseException as error:
-                failed.append(error)
-
-        threads = [threading.Thread(target=read) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        ids = list(texts)
-        for begin in range(0, len(ids), 20):
-            writer.add(table({id: texts[id] for id in ids[begin : begin + 20]}))
-            while not failed and max(seen, default=0) < begin:  # what was there before this batch has been seen
-                time.sleep(0.001)
-        done.set()
-        for thread in threads:
-            thread.join()
-    assert not failed
-    assert len(set(seen)) > 1
 
 
 def test_reading_only(path: Path) -> None:

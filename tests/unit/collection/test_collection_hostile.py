@@ -6,7 +6,6 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -219,17 +218,6 @@ def test_a_hostile_id_is_an_id(named: Collection, id: str) -> None:
     pages = [named.search(own, limit=1), named.search("word3", limit=1)]
     assert pages[0].next is None
     assert named.search("word3", limit=1, after=pages[1].next).hits
-
-
-def test_hostile_ids_are_removed_one_by_one(tmp_path: Path) -> None:
-    with Collection(tmp_path / "x.neardup") as made:
-        made.add(pa.table({"id": list(HOSTILE), "text": list(HOSTILE)}))
-        left = list(HOSTILE)
-        for id in HOSTILE:
-            assert made.remove(id) == 1
-            left.remove(id)
-            assert list(made) == left
-        assert made.check() == []
 
 
 @given(st.text(min_size=1, max_size=40))

@@ -43,7 +43,8 @@ LOCAL = {
 }
 """The public names of a collection that need its file."""
 HARBOUR = "the harbour office is closed on Friday because of the storm"
-TEXTS = {"a": HARBOUR, "b/é ?&#%": HARBOUR + " and on Monday", "c": "pay the invoice of March by the end of May"}
+OTHER = "b/é ?&#%"
+TEXTS = {"a": HARBOUR, OTHER: HARBOUR + " and on Monday", "c": "pay the invoice of March by the end of May"}
 TOKEN = "r" * 20
 
 
@@ -111,10 +112,11 @@ def asked(made: Any) -> list[Any]:
     return [
         (added.added, added.text_bytes, added.notes),
         (linked.added, linked.linked, linked.recall, linked.near),
-        (made["a"], made.get("b/é ?&#%"), "a" in made, "x" in made, object() in made, len(made), list(made)),
+        (made["a"], made.get(OTHER), "a" in made, "x" in made, object() in made, len(made), list(made)),
         made.update_metadata("a", {"year": None, "tags": {"x": 1}}),
         (hits.hits, hits.found, hits.recall, hits.warnings),
         made.near(HARBOUR, limit=1, measure="resemblance").hits,
+        made.near(HARBOUR, limit=1, after=made.near(HARBOUR, limit=1).next).hits,
         made.search("FINGERPRINT:a_20_80 AND k=1").hits,
         made.search("k=1 OR year=2022", limit=1).query,
         (made.why_not("FINGERPRINT:a_99", "c"), str(made.why_not("k=1", "new 1"))),
@@ -232,6 +234,10 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "limit": lambda made: made.search("harbour", limit=0),
     "measure": lambda made: made.near(HARBOUR, measure="cosine"),
     "verdict": lambda made: made.decide("a", "c", "alike"),
+    "contradiction": lambda made: [
+        made.decide(*pair)
+        for pair in (("a", OTHER, "duplicate"), (OTHER, "c", "duplicate"), ("a", "c", "not alike"))
+    ],
     "tag": lambda made: made.tag("a;b", ["a"]),
     "tag of an unknown one": lambda made: made.tag("t", ["a", "x"]),
     "tag of nothing": lambda made: made.tag("t"),

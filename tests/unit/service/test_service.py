@@ -105,19 +105,6 @@ def test_an_id_that_is_there(service: Service) -> None:
     assert service("POST", "/v1/documents", twice).status == 409
 
 
-def test_put_adds_or_replaces(service: Service) -> None:
-    assert service("PUT", "/v1/documents/a", {"text": BASE}).json["added"] == 1
-    assert service("PUT", "/v1/documents/a", {"text": OTHER}).json == done(0, 1, 0, OTHER)
-    assert service("GET", "/v1/documents/a").json["text"] == OTHER
-
-
-def test_removed_is_gone(service: Service) -> None:
-    service.add(a=BASE)
-    assert service("DELETE", "/v1/documents/a").json == {"removed": 1}
-    for method in ("GET", "DELETE"):
-        assert service(method, "/v1/documents/a").error["code"] == "unknown_id"
-
-
 @pytest.mark.part(3)
 @pytest.mark.parametrize("id", HOSTILE)
 @pytest.mark.parametrize("address", [by_path, by_query])
@@ -221,19 +208,6 @@ def test_a_long_text_is_asked_about_in_a_body(filled: Service) -> None:
     assert all(len(hit["clause"]) < 210 for hit in found["hits"])
 
 
-def test_nearest_to_a_text(filled: Service) -> None:
-    asked = {"text": BASE[:200], "overlap": "50%", "probability": 0.995}
-    found = filled("POST", "/v1/near", asked).json
-    assert {hit["id"]: hit["in_hit"] for hit in found["hits"]}["a"] == 1.0
-    assert "query" not in found
-    assert found["recall"] >= 0.995
-    like = filled("POST", "/v1/near", {"text": NEAR, "measure": "resemblance", "overlap": 1}).json
-    assert [hit["id"] for hit in like["hits"]] == ["b", "d"]
-    page = filled("POST", "/v1/near", {"text": BASE, "limit": 1}).json
-    rest = filled("POST", "/v1/near", {"text": BASE, "after": page["next"]}).json
-    assert [hit["id"] for hit in page["hits"] + rest["hits"]] == ["a", "b", "d"]
-
-
 def test_fields_of_hits_in_an_address_and_in_a_body(filled: Service) -> None:
     found = filled("GET", "/v1/search?q=word15&fields=text,excerpt&limit=2").json["hits"]
     body = {"query": "word15", "fields": ["excerpt", "text"], "limit": 2}
@@ -299,6 +273,8 @@ def test_a_comparison_leaves_out_the_text_that_the_collection_leaves_out(tmp_pat
         assert found["left_out"]["b"] == {"masks": [5], "numbers": 2, "stop_words": 0}
         near = service("POST", "/v1/near", {"text": f"{BASE} 7", "overlap": "100%"}).json
         assert [hit["id"] for hit in near["hits"]] == ["a"]
+        assert service("PUT", by_path("form"), {"text": BASE, "role": "base"}).json["added"] == 1
+        assert service("POST", "/v1/compare", {"a": "a", "b": "b"}).json["measures"]["shared"] == 0
 
 
 def test_passages_of_a_document(filled: Service) -> None:

@@ -97,15 +97,6 @@ def test_skewed_sets(
     assert joined(sets, threshold, threads, measure) == counted(sets, threshold, measure)
 
 
-@given(skewed(most=60), ratios())
-def test_the_threshold_only_chooses(sets: Sets, threshold: Fraction) -> None:
-    """What is found at t are the pairs found at the lowest threshold that reach t."""
-    sets = made_sets.hashed(sets, strategies.mixed_hash)
-    reach = reference_join.resemblance(threshold)
-    least = joined(sets, Fraction(1, 10**6))
-    assert joined(sets, threshold) == [row for row in least if reach(*np.array(row[2:]))]
-
-
 @st.composite
 def planted(draw: st.DrawFn, threshold: Fraction) -> tuple[Sets, list[tuple[int, int, int]]]:
     """Return sets, and (a, b, how many shared shingles too few) of pairs at the threshold or just below.
@@ -178,25 +169,3 @@ def test_brute_force_and_the_naive_twin(sets: Sets, threshold: Fraction) -> None
     assert {row[:2] for row in rows} == set(reference_search.all_pairs(sets, threshold))
     for a, b, shared, size_a, size_b in rows:
         assert (shared, size_a, size_b) == (len(sets[a] & sets[b]), len(sets[a]), len(sets[b]))
-
-
-@given(st.integers(0, 50), st.integers(1, 50), st.integers(1, 50), ratios())
-def test_criteria(shared: int, a: int, b: int, threshold: Fraction) -> None:
-    shared = min(shared, a, b)
-    numbers = (np.array([number]) for number in (shared, a, b))
-    assert reference_join.resemblance(threshold)(*numbers)[0] == (Fraction(shared, a + b - shared) >= threshold)
-    numbers = (np.array([number]) for number in (shared, a, b))
-    assert reference_join.overlap(threshold)(*numbers)[0] == (Fraction(shared, min(a, b)) >= threshold)
-
-
-@given(st.lists(st.text("ab c", max_size=12), max_size=8), st.integers(1, 6))
-def test_naive_sets(texts: list[str], length: int) -> None:
-    """Numbered shingles stand for the shingles of the readable twin, and for no others."""
-    units = [reference_join.tokens(text) for text in texts]
-    sets = reference_join.naive_sets(units, length)
-    numbered = [sets.members[i:j].tolist() for i, j in zip(sets.offsets, sets.offsets[1:], strict=False)]
-    plain = [reference_join.reference.shingle_set(text, length, "word") for text in texts]
-    assert [len(numbers) for numbers in numbered] == [len(shingles) for shingles in plain]
-    for k, shingles in enumerate(plain):
-        for j in range(k):
-            assert len(set(numbered[k]) & set(numbered[j])) == len(shingles & plain[j])
