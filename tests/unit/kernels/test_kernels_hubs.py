@@ -18,7 +18,14 @@ from hypothesis import strategies as st
 
 import neardup.deduplication.join.prefix_join
 from neardup.deduplication.group.leaders import LinkLimits, _balls, link_crowds
-from neardup.deduplication.join.prefix_join import HubSearch, empty_index, join_hubs, pairs_of, search_plan
+from neardup.deduplication.join.prefix_join import (
+    HubSearch,
+    _frequent,
+    empty_index,
+    join_hubs,
+    pairs_of,
+    search_plan,
+)
 from neardup.kernels.components import crowd_links, link_ends, tree_root
 from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats, rare_prefixes, with_partners
 from neardup.kernels.leaders import Groups
@@ -206,6 +213,10 @@ def test_sets_of_one_stock_get_bits() -> None:
     assert len(made.bits) == 600
     assert len(made.rest) < 60  # own shingles are in no other document, but for a few that collide
     assert len(found_pairs(hubs, sets, Fraction(1, 2))) == 600 * 599 // 2
+    every = _frequent(hubs, made.inside)
+    assert len(every) == 40
+    assert _frequent(hubs, made.inside, 24 * 41).tolist() == every.tolist()  # 24 documents tell as much
+    assert not len(_frequent(hubs, made.inside, 41))  # and one nothing
 
 
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS))

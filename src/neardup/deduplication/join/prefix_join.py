@@ -48,8 +48,8 @@ _ROUNDS = 16
 _LONG = 256
 """Lists that hold this many places to pass for each document are long: texts of one template are in them."""
 
-_DRAWN = 4096
-"""Documents that are looked at for frequent shingles."""
+_DRAWN, _SORTED = 4096, 1 << 20
+"""Most documents that are looked at for frequent shingles, and most shingles of theirs, which are sorted."""
 
 _FREQUENT = 64
 """A shingle is frequent if it is in more than one of this many documents."""
@@ -177,9 +177,9 @@ def _with_bits(plain: Searched, hubs: PrefixIndex, threads: int) -> Searched:
     return Searched(plain.kind, inside, plain.others, place, bits.ravel(), rest_at, rest, rest_bits)
 
 
-def _frequent(hubs: PrefixIndex, inside: Int64s) -> UInt64s:
-    """The most frequent shingles (uint64, ascending) of the documents inside, by some of them."""
-    drawn = inside[:: -(-len(inside) // _DRAWN)]
+def _frequent(hubs: PrefixIndex, inside: Int64s, most: int = _SORTED) -> UInt64s:
+    """The most frequent shingles (uint64, ascending) of the documents inside; about ``most`` are looked at."""
+    drawn = inside[:: max(-(-len(inside) // _DRAWN), -(-int(hubs.sizes[inside].sum()) // most))]
     sets = [hubs.hashes[hubs.starts[x] : hubs.starts[x] + hubs.sizes[x]] for x in drawn]
     values, counts = np.unique(np.concatenate(sets), return_counts=True)
     words = min(_WORDS, int(np.diff(hubs.parity_at)[inside].sum()) // len(inside))
