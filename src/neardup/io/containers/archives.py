@@ -244,14 +244,6 @@ class _Unpacked:
         """Whether it is closed."""
         return self._file.closed
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
     def read(self, size: int = -1) -> bytes:
         """Read the next bytes; fewer than ``size`` only at the end."""
         try:

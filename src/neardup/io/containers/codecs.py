@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import shlex
@@ -133,13 +134,14 @@ def packing_file(raw: Any, codec: str | None) -> Any:
     return pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), codec)
 
 
-class _Stream:
+class _Stream(io.RawIOBase):
     """The unpacked bytes of a codec of Arrow."""
 
     def __init__(self, raw: Any, codec: str, name: str) -> None:
+        super().__init__()
         self._stream, self._name = pa.CompressedInputStream(raw, codec), name
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int = -1) -> bytes:
         """Read 1 to ``size`` bytes; none at the end."""
         try:
             return bytes(self._stream.read(size))
@@ -147,33 +149,22 @@ class _Stream:
             window = _WINDOW.format(name=shlex.quote(printable(self._name)))
             raise OSError(window if _TOO_FAR in str(error) else str(error)) from error
 
-    @property
-    def closed(self) -> bool:
-        """Whether the file is closed."""
-        return bool(self._stream.closed)
-
     def close(self) -> None:
-        """Close the file."""
         self._stream.close()
-
-    def __enter__(self) -> "_Stream":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().close()
 
 
-class _Unpacking:
+class _Unpacking(io.RawIOBase):
     """The unpacked bytes of gzip, xz or bzip2: of all the streams in the file, one after the other."""
 
     def __init__(self, raw: Any, start: Callable[[], Any]) -> None:
+        super().__init__()
         self._raw, self._start = raw, start
         self._unpacker: Any = start()
         self._waiting = b""
         self._begun = False
-        self.closed = False
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int = -1) -> bytes:
         """Read 1 to ``size`` bytes; none at the end."""
         while True:
             if self._unpacker.eof and not self._next_stream():
@@ -203,15 +194,8 @@ class _Unpacking:
         return True
 
     def close(self) -> None:
-        """Close the file."""
-        self.closed = True
         self._raw.close()
-
-    def __enter__(self) -> "_Unpacking":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().close()
 
 
 class _Gunzip:

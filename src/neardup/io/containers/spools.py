@@ -87,17 +87,6 @@ class Stretch(io.RawIOBase):
         self._at = max(0, base + offset)
         return self._at
 
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer; return the number of bytes, 0 at the end."""
-        view = memoryview(buffer).cast("B")
-        wanted = max(0, min(len(view), self._length - self._at))
-        found = self._held.at(self._offset + self._at, wanted)
-        if len(found) < wanted and not found:
-            raise OSError("the file is shorter than it was")
-        view[: len(found)] = found
-        self._at += len(found)
-        return len(found)
-
     def read(self, size: int = -1) -> bytes:
         """Read all bytes up to ``size``, fewer only at the end."""
         left = max(0, self._length - self._at)
