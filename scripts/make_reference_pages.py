@@ -113,8 +113,8 @@ def command_section(name: str, shared: dict[tuple[str, str, str], list[str]]) ->
     ):
         if group:
             yield from (f"[{title}]({page}): {', '.join(f'`{one.spelling[-1]}`' for one in group)}.", "")
-    if command.without:
-        reasons = ". ".join(f"No `--{name}`: {reason}" for name, reason in command.without.items())
+    if command.record.WITHOUT:
+        reasons = ". ".join(f"No `--{name}`: {reason}" for name, reason in command.record.WITHOUT.items())
         yield from (f"{reasons}.", "")
 
 

@@ -121,7 +121,7 @@ def test_every_command_and_option_is_documented(command: str) -> None:
             described = f"| `{option.name}` |" in page("settings.md"), f"| `{option.shown}` |" in shared
             assert any(described), option.shown
         assert option.help
-    for name, reason in COMMANDS[command].without.items():
+    for name, reason in COMMANDS[command].record.WITHOUT.items():
         assert f"No `--{name}`: {reason}" in section
 
 

@@ -31,7 +31,7 @@ def test_long_help_is_by_purpose_and_ends_with_examples(
     result = run(*command.split(), "--help-all" if help.is_long(command) else "--help")
     assert result.status == 0
     headings = re.findall(r"^([A-Z][a-z ]+):$", result.out, re.MULTILINE)
-    assert headings[-2 if COMMANDS[command].examples else -1] == OTHER
+    assert headings[-2 if COMMANDS[command].record.EXAMPLES else -1] == OTHER
     assert [one for one in headings if one in PANELS] == [one for one in PANELS if one in headings]
     assert "Options" not in headings
     for option in COMMANDS[command].options:
@@ -134,9 +134,9 @@ def test_each_setting_has_a_purpose_and_examples_are_of_commands() -> None:
     listed = [name for commands in PURPOSES.values() for name in commands]
     assert sorted([*listed, "look", *(f"collection {name}" for name in ON_COLLECTIONS)]) == sorted(COMMANDS)
     for command in ("dedup", "group", "fingerprint", "merge", "plan"):
-        assert len(COMMANDS[command].examples) == 2
+        assert len(COMMANDS[command].record.EXAMPLES) == 2
         known = {spelling for option in COMMANDS[command].options for spelling in option.spelling}
-        typed = next(typed for typed, _ in COMMANDS[command].examples if f"neardup {command} " in typed)
+        typed = next(typed for typed, _ in COMMANDS[command].record.EXAMPLES if f"neardup {command} " in typed)
         assert set(re.findall(r"(?<=\s)--?[a-z-]+", typed.partition("|")[0])) - {"-"} <= known
 
 

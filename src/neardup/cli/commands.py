@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from neardup.cli.option import Option, options_of
+from neardup.cli.option import CommandOptions, Option, options_of
 from neardup.cli.options import on_collections, on_files, on_results, on_samples
 from neardup.cli.options.general import LogOptions
 
@@ -33,7 +33,7 @@ COLLECTION = "collection"
 class Command:
     """A command: its record of options, and the module and name of its function."""
 
-    record: type
+    record: type[CommandOptions]
     function: str
 
     @cached_property
@@ -52,22 +52,10 @@ class Command:
         return self.help.partition("\n")[0]
 
     @property
-    def examples(self) -> tuple[tuple[str, str], ...]:
-        """What to type, and the effect; commands with a long help have two."""
-        examples: tuple[tuple[str, str], ...] = getattr(self.record, "EXAMPLES", ())
-        return examples
-
-    @property
-    def without(self) -> Mapping[str, str]:
-        """The options of long work that make no sense for it, each with the reason."""
-        without: Mapping[str, str] = getattr(self.record, "WITHOUT", {})
-        return without
-
-    @property
     def log_options(self) -> tuple[Option, ...]:
         """The options of its log; none if its work takes no time."""
         given = {option.spelling[-1].removeprefix("--") for option in self.options if option.spelling}
-        if not {*OF_LONG_WORK} <= given | self.without.keys():
+        if not {*OF_LONG_WORK} <= given | self.record.WITHOUT.keys():
             return ()
         # status 1 of verify is a difference, not a rejected row
         is_verify = self.function == "results.verify"

@@ -101,7 +101,7 @@ def _of_collections(columns: int) -> Iterator[str]:
     yield from _usage_lines(f"{COLLECTION} ", "COMMAND COLLECTION [ARGS]...", columns)
     yield from _paragraphs(f"{_COLLECTION[1]}\n\n{_MORE}", columns)
     yield from _section("Commands", [(name, one.summary) for name, one in ON_COLLECTIONS.items()], columns)
-    yield from _examples(COMMANDS[f"{COLLECTION} add"].examples)
+    yield from _examples(COMMANDS[f"{COLLECTION} add"].record.EXAMPLES)
 
 
 def is_long(command: str) -> bool:
@@ -123,12 +123,12 @@ def _of_command(name: str, columns: int, every: bool) -> Iterator[str]:
     for heading, rows in _by_purpose(options, every).items():
         if rows:
             yield from _section(heading, rows, columns)
-    if every and command.without:
-        reasons = [(f"--{name}", reason) for name, reason in command.without.items()]
+    if every and command.record.WITHOUT:
+        reasons = [(f"--{name}", reason) for name, reason in command.record.WITHOUT.items()]
         yield from _section("Not offered, and why", reasons, columns)
     if not every:
         yield from ("", *_wrap(f"neardup {name} --help-all shows {len(command.options)} options.", columns))
-    yield from _examples(command.examples)
+    yield from _examples(command.record.EXAMPLES)
 
 
 def _usage_lines(command: str, arguments: str, columns: int) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_type_hints
 
 from neardup.errors import SettingError
 from neardup.settings import (
@@ -127,6 +127,20 @@ class Declared:
         if self.default == ():
             return dataclasses.field(default_factory=list, metadata=metadata)
         return dataclasses.field(default=self.default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CommandOptions:
+    """The record of a command, whose documentation is its help; ``explicit``: the names of the given options.
+
+    ``EXAMPLES``: what to type, and the effect; commands with a long help have two. ``WITHOUT``: the options of
+    long work that make no sense for the command, each with the reason.
+    """
+
+    EXAMPLES: ClassVar[tuple[tuple[str, str], ...]] = ()
+    WITHOUT: ClassVar[Mapping[str, str]] = {}
+
+    explicit: frozenset[str] = frozenset()
 
 
 def option(
@@ -260,9 +274,17 @@ class Option(Declared):
         return ", ".join(self.spelling) + (f" {self.metavar}" if self.metavar else "")
 
 
+_LAST = ("dry_run", "quiet", "verbose", "json", "overwrite")
+"""The options that end each list, in this order."""
+
+
 def options_of(record: type) -> tuple[Option, ...]:
-    """Return the options of a record, in the order of its fields."""
-    return tuple(_options(record))
+    """Return the options of a record in the order of its fields: the arguments first, those of ``_LAST`` last."""
+    return tuple(sorted(_options(record), key=_place))
+
+
+def _place(option: Option) -> tuple[bool, int]:
+    return bool(option.spelling), _LAST.index(option.name) if option.name in _LAST else -1
 
 
 def _options(record: type) -> Iterator[Option]:

@@ -13,7 +13,7 @@ from io import UnsupportedOperation
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
@@ -21,6 +21,7 @@ from neardup import display
 from neardup.cli.log import count, current
 from neardup.cli.messages import DONE, REJECTED, Noted, warn
 from neardup.cli.option import typed_text
+from neardup.cli.options.general import OutputOptions, ResultOptions
 from neardup.errors import OutputError, SettingError
 from neardup.runtime import Advance, Progress, Silent
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import Task
 
-    from neardup.cli.options import on_files, on_results
     from neardup.deduplication.results import Found, Group, RunAccount
     from neardup.io.outputs import OutputFolder
 
@@ -47,21 +47,6 @@ _FOLDER_ONLY = {
     "overwrite": "--overwrite",
 }
 """Options that need a folder."""
-ResultOptions: TypeAlias = Union[
-    "on_files.DedupOptions",
-    "on_files.GroupOptions",
-    "on_results.ApplyOptions",
-    "on_results.RegroupOptions",
-    "on_files.MergeOptions",
-    "on_files.PartOptions",
-]
-"""The options of a command that groups documents."""
-OutputOptions: TypeAlias = Union[
-    ResultOptions,
-    "on_files.DecontaminateOptions",
-    "on_files.PassagesOptions",
-]
-"""The options of a command that writes a result."""
 _rows: ContextVar[BinaryIO | None] = ContextVar("_rows", default=None)
 
 

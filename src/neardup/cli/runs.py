@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 import typer
 
@@ -20,7 +20,7 @@ from neardup.cli.config import applied_here, given_settings
 from neardup.cli.log import count
 from neardup.cli.messages import DONE, REJECTED, note, resumable, warn
 from neardup.cli.option import options_of, typed_text
-from neardup.cli.options.on_files import DedupOptions, GroupOptions, LookOptions, PairsOptions
+from neardup.cli.options.on_files import DedupOptions, FindOptions, GroupOptions, LookOptions, PairsOptions
 from neardup.cli.options.on_samples import DemoOptions
 from neardup.errors import OutputError, SettingError
 from neardup.settings import Settings, memory_size
@@ -67,7 +67,6 @@ def group(options: GroupOptions) -> int:
     return run_on(_engine(options), "group", options)
 
 
-Options: TypeAlias = DedupOptions | GroupOptions
 ALL_OPTIONS = frozenset(option.name for option in options_of(DedupOptions))
 """The names of the options of ``dedup``; those of ``group`` are among them."""
 
@@ -79,11 +78,11 @@ class Engine(Protocol):
     allowed: str
     supported: frozenset[str]
 
-    def run(self, action: Action, options: Options) -> int:
+    def run(self, action: Action, options: FindOptions) -> int:
         """Find, write and print; return the exit status."""
 
 
-def run_on(engine: Engine, action: Action, options: Options) -> int:
+def run_on(engine: Engine, action: Action, options: FindOptions) -> int:
     """Run on an engine. Raises SettingError for options that it does not support."""
     unsupported = options.explicit - engine.supported
     names = [option.spelling[-1] for option in options_of(DedupOptions) if option.name in unsupported]
@@ -92,7 +91,7 @@ def run_on(engine: Engine, action: Action, options: Options) -> int:
     return engine.run(action, options)
 
 
-def _engine(options: Options) -> Engine:
+def _engine(options: FindOptions) -> Engine:
     """Choose the engine of a run. Raises SettingError for the name of another one."""
     engine = options.engine if isinstance(options, DedupOptions) else "local"
     if engine == "spark":
@@ -114,7 +113,7 @@ class LocalEngine:
     allowed = "--key and --update with fingerprints in --against, and --master with --engine spark"
     supported = ALL_OPTIONS - {"key", "update", "master"}
 
-    def run(self, action: Action, options: Options) -> int:
+    def run(self, action: Action, options: FindOptions) -> int:
         """Read, find, save, and print a summary."""
         settings = _settings(options)
         if options.predict:
@@ -136,12 +135,12 @@ class SavedEngine:
     def __init__(self, parts: list[Path]) -> None:
         self.parts = parts
 
-    def run(self, action: Action, options: Options) -> int:
+    def run(self, action: Action, options: FindOptions) -> int:
         """Find, write the result and the new fingerprints, and print a summary."""
         output.refuse_unusable_out(options)
         return output.print_result(self._find(action, options), options)
 
-    def _find(self, action: Action, options: Options) -> Found:
+    def _find(self, action: Action, options: FindOptions) -> Found:
         from neardup.deduplication.parts import (
             fill_against,
             find_against,
@@ -191,7 +190,7 @@ class SavedEngine:
         return result
 
 
-def _settings(options: Options) -> Settings:
+def _settings(options: FindOptions) -> Settings:
     """Return the checked settings; --by compares within its column, too."""
     settings = options.settings.to_settings()
     if options.by is None:
@@ -200,7 +199,7 @@ def _settings(options: Options) -> Settings:
     return replace(settings, relations=replace(settings.relations, within=within))
 
 
-def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
+def _find_and_save(action: Action, options: FindOptions, settings: Settings) -> Found:
     from neardup.deduplication.join.base_documents import open_base
     from neardup.deduplication.results import require_rows, stream
     from neardup.deduplication.runs import Inputs, RowFiles, by_value, check_before, fill, run, with_values
@@ -248,7 +247,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     return result
 
 
-def _others(options: Options) -> dict[str, bool]:
+def _others(options: FindOptions) -> dict[str, bool]:
     """Return which rows are written besides those that stay."""
     if not isinstance(options, DedupOptions):
         return {}
@@ -263,7 +262,7 @@ def _others(options: Options) -> dict[str, bool]:
 
 def _journal(
     action: Action,
-    options: Options,
+    options: FindOptions,
     settings: Settings,
     columns: Chosen,
     inputs: Mapping[str, Documents | None],
@@ -288,7 +287,7 @@ def _with_config(outcome: Outcome) -> Outcome:
     return replace(outcome, found=with_account(outcome.found, config=applied.account()))
 
 
-def _shard_bytes(options: Options) -> int:
+def _shard_bytes(options: FindOptions) -> int:
     """Return the size of files that was asked for; 0 for none."""
     given = options.file_size if isinstance(options, DedupOptions) else None
     if given is None:
@@ -299,7 +298,7 @@ def _shard_bytes(options: Options) -> int:
     return max(1, round(size * 1e9))
 
 
-def review_of(options: Options) -> ReviewedResult | None:
+def review_of(options: FindOptions) -> ReviewedResult | None:
     """Return the decisions to follow. Raises OutputError if the output would replace them."""
     from neardup.deduplication.reviews import read_review
 
@@ -316,7 +315,7 @@ Opened = tuple["Documents", "Chosen", "Reference | None"]
 """The documents, their columns, and the reference set."""
 
 
-def open_run(options: Options | PairsOptions, settings: Settings) -> Opened:
+def open_run(options: FindOptions | PairsOptions, settings: Settings) -> Opened:
     """Open the inputs of a run."""
     from neardup.deduplication.runs import reference_of
     from neardup.io.inputs import choose_columns, open_files
@@ -327,14 +326,14 @@ def open_run(options: Options | PairsOptions, settings: Settings) -> Opened:
     return documents, columns, reference_of(old, columns, options.against_text, options.against_id)
 
 
-def only_predict(options: Options, settings: Settings) -> int:
+def only_predict(options: FindOptions, settings: Settings) -> int:
     """Print the prediction and stop."""
     prediction = _prediction(open_run(options, settings), options, settings)
     typer.echo(notation.dumps(asdict(prediction), indent=2) if options.json else prediction.in_words)
     return DONE
 
 
-def say_before(inputs: Opened, options: Options, settings: Settings) -> None:
+def say_before(inputs: Opened, options: FindOptions, settings: Settings) -> None:
     """Print the prediction on standard error, for a run with a memory limit."""
     if settings.search.limit is not None:
         note(f"predicted: {_prediction(inputs, options, settings).in_words}")
@@ -353,7 +352,7 @@ def say_after(result: Found, outcome: Outcome) -> None:
     note(f"taken: {sentence}")
 
 
-def _prediction(inputs: Opened, options: Options, settings: Settings) -> RunCost:
+def _prediction(inputs: Opened, options: FindOptions, settings: Settings) -> RunCost:
     from neardup.deduplication.runs import predict
 
     documents, columns, against = inputs

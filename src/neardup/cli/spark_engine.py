@@ -17,7 +17,7 @@ from neardup import display
 from neardup.cli import show_pandas
 from neardup.cli.messages import DONE, REJECTED
 from neardup.cli.option import typed_text
-from neardup.cli.options.on_files import DecontaminateOptions, DedupOptions, GroupOptions
+from neardup.cli.options.on_files import DecontaminateOptions, DedupOptions, FindOptions
 from neardup.errors import InputError, OutputError, SettingError, install
 from neardup.io.place import without_secrets
 from neardup.settings import FIELDS
@@ -60,7 +60,7 @@ class SparkEngine:
     )
     supported = OPTIONS
 
-    def run(self, action: Action, options: DedupOptions | GroupOptions) -> int:
+    def run(self, action: Action, options: FindOptions) -> int:
         """Run ``neardup dedup`` on a cluster, and print its counts."""
         assert isinstance(options, DedupOptions)  # group has no --engine
         if options.out is None:

@@ -118,12 +118,12 @@ AT_ONCE = {
 def test_long_work_has_its_options_or_says_why_not(command: str) -> None:
     one = COMMANDS[command]
     given = {option.spelling[-1].removeprefix("--") for option in one.options if option.spelling}
-    assert not given & one.without.keys()
-    assert one.without.keys() <= set(OF_LONG_WORK)
+    assert not given & one.record.WITHOUT.keys()
+    assert one.record.WITHOUT.keys() <= set(OF_LONG_WORK)
     if command in AT_ONCE:
-        assert not one.without
+        assert not one.record.WITHOUT
     else:
-        assert {*OF_LONG_WORK} <= given | one.without.keys()
+        assert {*OF_LONG_WORK} <= given | one.record.WITHOUT.keys()
 
 
 def test_a_result_may_be_at_a_url_and_a_collection_in_a_database() -> None:

@@ -192,60 +192,26 @@ HELP_ALL = option.Declared(
 MOST_SHOWN = 25
 """The most options that ``--help`` shows; a command with more hides the RARE ones from it."""
 RARE = frozenset(
-    [
-        "encoding",
-        "delimiter",
-        "pages",
-        "text_suffix",
-        "query",
-        "against_text",
-        "against_id",
-        "unit",
-        "tokenizer",
-        "mask",
-        "ignore_numbers",
-        "stop_words",
-        "matching",
-        "copies",
-        "across",
-        "no_self",
-        "ignore",
-        "by",
-        "sketch",
-        "audit",
-        "only_contained",
-        "direction",
-        "lose",
-        "most_removed",
-        "empty",
-        "count",
-        "sources",
-        "decisions",
-        "key",
-        "new_key",
-        "update",
-        "pairs",
-        "kinds",
-        "file_size",
-        "write_table",
-        "revisits",
-        "annotate",
-        "store_texts",
-        "verbose",
-        "engine",
-        "master",
-        "problems",
-        "scale",
-        "floor",
-        "slots",
-        "wait",
-        "log_format",
-        "log_every",
-        "metrics",
-        "strict",
-        "no_config",
-        "config",
-    ]
+    (
+        *("encoding", "delimiter", "pages", "text_suffix", "query", "against_text", "against_id"),
+        *("unit", "tokenizer", "mask", "ignore_numbers", "stop_words", "matching", "copies", "across", "no_self"),
+        *("ignore", "by", "sketch", "audit", "only_contained", "direction", "lose", "most_removed", "empty"),
+        *(
+            "count",
+            "sources",
+            "decisions",
+            "key",
+            "new_key",
+            "update",
+            "pairs",
+            "kinds",
+            "scale",
+            "floor",
+            "slots",
+        ),
+        *("file_size", "write_table", "revisits", "annotate", "store_texts", "verbose", "problems"),
+        *("engine", "master", "wait", "log_format", "log_every", "metrics", "strict", "no_config", "config"),
+    )
 )
 """The options that few need, by name."""
 
@@ -258,7 +224,34 @@ def _result_or_collection(text: str) -> Place:
 RESULT_OR_COLLECTION = replace(RESULT, help="A result folder, or a collection.", read=_result_or_collection)
 
 
+WITHOUT_IN_COPYING = {
+    "threads": "the rows are read and written in their order",
+    "memory": "rows pass through in chunks",
+    "resume": "one pass that copies rows",
+    "predict": "it takes as long as copying the files",
+}
+"""The options of long work that commands do not have which only copy rows, and why."""
+
+
 # ruff: noqa: RUF009  the calls return fields
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OutputOptions(option.CommandOptions):
+    """The options that commands have in common which write a result."""
+
+    out: Path | None = OUT.field()
+    dry_run: bool = DRY_RUN.field()
+    quiet: bool = QUIET.field()
+    json: bool = JSON.field()
+    overwrite: bool = OVERWRITE.field()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ResultOptions(OutputOptions):
+    """The options that commands have in common which group documents."""
+
+    verbose: bool = VERBOSE.field()
+
+
 LOG_FORMATS = ("text", "json")
 
 

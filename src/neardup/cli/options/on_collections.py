@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from neardup.cli.option import (
     NEVER,
+    CommandOptions,
     Declared,
     SettingOptions,
     argument,
@@ -38,7 +39,7 @@ SHARD_SECONDS = Declared(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class AddOptions:
+class AddOptions(CommandOptions):
     """Add documents to a collection.
 
     An id that exists already with another text or other metadata is an error, unless --replace is
@@ -120,11 +121,10 @@ class AddOptions:
     wait: float = general.WAIT.field()
     quiet: bool = general.QUIET.field()
     json: bool = general.JSON.field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RemoveOptions:
+class RemoveOptions(CommandOptions):
     """Remove documents from a collection, all of them or none.
 
     Also removes everything derived from them. An unknown id is an error.
@@ -137,7 +137,7 @@ class RemoveOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SearchOptions:
+class SearchOptions(CommandOptions):
     """Find the documents of a collection that fit a query.
 
     FINGERPRINT:<id>_<overlap %>_<probability %> finds documents that contain at least that share of a
@@ -178,7 +178,7 @@ class SearchOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class GroupsOptions:
+class GroupsOptions(CommandOptions):
     """Show the groups of a collection, by id.
 
     A document joins a group through add --on-near link, or through a decision. --complete compares the
@@ -221,11 +221,10 @@ class GroupsOptions:
     )
     wait: float = general.WAIT.field()
     json: bool = general.JSON.field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ListOptions:
+class ListOptions(CommandOptions):
     """List the documents of a collection in the order in which they were first added.
 
     A line has the id, the number of tokens, the group and the metadata of a document.
@@ -240,7 +239,7 @@ class ListOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class BackupOptions:
+class BackupOptions(CommandOptions):
     """Copy a collection into a new file, while others read and write it.
 
     The copy is the state at its beginning. It appears complete or not at all.
@@ -260,7 +259,7 @@ class BackupOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DecideOptions:
+class DecideOptions(CommandOptions):
     """Decide whether two documents of a collection belong together.
 
     "duplicate" and "keep both": from then on they are in one group, whatever their similarity. "not alike":
@@ -280,7 +279,7 @@ class DecideOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class TagOptions:
+class TagOptions(CommandOptions):
     """Tag documents of a collection: by id, a whole group, or all that a query finds.
 
     neardup collection search finds them by tag:NAME. The tags are in the history of decisions, and --undo
@@ -302,7 +301,7 @@ class TagOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ServeOptions:
+class ServeOptions(CommandOptions):
     """Serve a collection over HTTP until it is stopped.
 
     Without --token-file all users of this machine may read and write, and nobody else. Needs
@@ -361,7 +360,7 @@ class ServeOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class InfoOptions:
+class InfoOptions(CommandOptions):
     """Show the size and settings of a collection."""
 
     path: Place = general.COLLECTION.field()
@@ -369,7 +368,7 @@ class InfoOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CheckOptions:
+class CheckOptions(CommandOptions):
     """Check a collection: derive everything from the texts again, and compare.
 
     Exit status: 0 no fault; 2 faults were found.
@@ -387,7 +386,7 @@ class CheckOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CompactOptions:
+class CompactOptions(CommandOptions):
     """Rewrite a collection without free space, and without the words of removed documents.
 
     Needs free disk space of the size of the file, and no other reader or writer.
@@ -410,7 +409,7 @@ class CompactOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class McpOptions:
+class McpOptions(CommandOptions):
     """Offer compare, find, search and passages to an agent (Model Context Protocol), on standard input and output.
 
     Only files below --root can be read, and nothing is changed unless --write is given. Needs the extra mcp.

@@ -9,6 +9,7 @@ from neardup.cli.option import (
     NEVER,
     REQUIRED,
     RESULT_AT_URL,
+    CommandOptions,
     Declared,
     SettingOptions,
     all_settings,
@@ -53,7 +54,26 @@ PARTS = Declared(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DedupOptions:
+class FindOptions(general.ResultOptions):
+    """The options that ``dedup`` and ``group`` have in common."""
+
+    inputs: list[str] = general.INPUTS.field()
+    text: list[str] = general.TEXT.field()
+    id: str | None = general.ID.field()
+    settings: SettingOptions = all_settings()
+    against: list[str] = general.AGAINST_OR_PARTS.field()
+    against_text: list[str] = general.AGAINST_TEXT.field()
+    against_id: str | None = general.AGAINST_ID.field()
+    ignore: list[str] = general.IGNORE.field()
+    key: Path | None = replace(general.KEY, help=f"With fingerprints in --against: {general.KEY.help}").field()
+    by: str | None = general.BY_COLUMN.field()
+    store_texts: bool = general.STORE_TEXTS.field()
+    resume: bool = general.RESUME.field()
+    predict: bool = general.PREDICT.field()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DedupOptions(FindOptions):
     """Remove near copies; write the kept documents, and the evidence.
 
     At least one document of each group is kept, unless people decided otherwise: with --decisions the
@@ -70,15 +90,7 @@ class DedupOptions:
         ("neardup dedup a.jsonl -o - | gzip > kept.jsonl.gz", "the kept rows alone, in a pipe"),
     )
 
-    inputs: list[str] = general.INPUTS.field()
     out: Path | None = general.OUT_OR_STREAM.field()
-    text: list[str] = general.TEXT.field()
-    id: str | None = general.ID.field()
-    settings: SettingOptions = all_settings()
-    against: list[str] = general.AGAINST_OR_PARTS.field()
-    against_text: list[str] = general.AGAINST_TEXT.field()
-    against_id: str | None = general.AGAINST_ID.field()
-    ignore: list[str] = general.IGNORE.field()
     decisions: Path | None = replace(
         general.RESULT,
         spelling=("--decisions",),
@@ -87,7 +99,6 @@ class DedupOptions:
         "not, that are kept or removed, and those that represent a group. Decisions that do not apply are listed.",
         panel=EARLIER,
     ).field()
-    key: Path | None = replace(general.KEY, help=f"With fingerprints in --against: {general.KEY.help}").field()
     update: Path | None = option(
         "--update",
         None,
@@ -96,7 +107,6 @@ class DedupOptions:
         panel=EARLIER,
         at_url=FINGERPRINTS_AT_URL,
     )
-    by: str | None = general.BY_COLUMN.field()
     file_size: str | None = option(
         "--file-size",
         None,
@@ -128,19 +138,10 @@ class DedupOptions:
     )
     engine: str = ENGINE.field()
     master: str | None = MASTER.field()
-    store_texts: bool = general.STORE_TEXTS.field()
-    resume: bool = general.RESUME.field()
-    predict: bool = general.PREDICT.field()
-    dry_run: bool = general.DRY_RUN.field()
-    quiet: bool = general.QUIET.field()
-    verbose: bool = general.VERBOSE.field()
-    json: bool = general.JSON.field()
-    overwrite: bool = general.OVERWRITE.field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class GroupOptions:
+class GroupOptions(FindOptions):
     """Report which documents are near copies; remove none.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
@@ -151,30 +152,11 @@ class GroupOptions:
         ("neardup regroup groups -o strict --threshold 0.9", "the same pairs, a stricter threshold"),
     )
 
-    inputs: list[str] = general.INPUTS.field()
-    out: Path | None = general.OUT.field()
-    text: list[str] = general.TEXT.field()
-    id: str | None = general.ID.field()
     settings: SettingOptions = all_settings(without=frozenset({"only_contained", "lose"}))
-    against: list[str] = general.AGAINST_OR_PARTS.field()
-    against_text: list[str] = general.AGAINST_TEXT.field()
-    against_id: str | None = general.AGAINST_ID.field()
-    key: Path | None = replace(general.KEY, help=f"With fingerprints in --against: {general.KEY.help}").field()
-    ignore: list[str] = general.IGNORE.field()
-    by: str | None = general.BY_COLUMN.field()
-    store_texts: bool = general.STORE_TEXTS.field()
-    resume: bool = general.RESUME.field()
-    predict: bool = general.PREDICT.field()
-    dry_run: bool = general.DRY_RUN.field()
-    quiet: bool = general.QUIET.field()
-    verbose: bool = general.VERBOSE.field()
-    json: bool = general.JSON.field()
-    overwrite: bool = general.OVERWRITE.field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LookOptions:
+class LookOptions(CommandOptions):
     """Print the ten largest groups of near copies in some documents, and the next command; write nothing.
 
     neardup PATH is short for it.
@@ -195,7 +177,7 @@ class LookOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class FingerprintOptions:
+class FingerprintOptions(CommandOptions):
     """Fingerprint one part of the documents, for neardup merge.
 
     Parts can be fingerprinted in any number, on any machine and in any order. All parts need the same
@@ -231,11 +213,10 @@ class FingerprintOptions:
     quiet: bool = general.QUIET.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MergeOptions:
+class MergeOptions(general.ResultOptions):
     """Group the documents of fingerprinted parts, as one run over all of them would.
 
     Settings that fingerprints do not depend on may be chosen here; the others are those of the parts.
@@ -253,7 +234,6 @@ class MergeOptions:
     )
 
     parts: list[str] = PARTS.field()
-    out: Path | None = general.OUT.field()
     settings: SettingOptions = all_settings()
     key: Path | None = general.KEY.field()
     moved: list[str] = replace(
@@ -266,43 +246,26 @@ class MergeOptions:
         panel=OUTPUT,
     )
     store_texts: bool = general.STORE_TEXTS.field()
-    dry_run: bool = general.DRY_RUN.field()
     resume: bool = general.RESUME.field()
-    quiet: bool = general.QUIET.field()
-    verbose: bool = general.VERBOSE.field()
-    json: bool = general.JSON.field()
-    overwrite: bool = general.OVERWRITE.field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PartOptions:
+class PartOptions(general.ResultOptions):
     """Write the documents of one part that the merged result of all parts keeps.
 
     The input of the part, as it was fingerprinted.
     """
 
-    WITHOUT: ClassVar = {
-        "threads": "the rows are read and written in their order",
-        "memory": "rows pass through in chunks",
-        "resume": "one pass that copies rows",
-        "predict": "it takes as long as copying the files",
-    }
+    WITHOUT = general.WITHOUT_IN_COPYING
     inputs: list[str] = replace(general.INPUTS, help="The files or folders of the part.").field()
     merged: Path = Declared(
         ("--of",), REQUIRED, "The result into which the part was merged.", "OUT", at_url=RESULT_AT_URL
     ).field()
     out: Path | None = general.OUT_OR_STREAM.field()
-    dry_run: bool = general.DRY_RUN.field()
-    quiet: bool = general.QUIET.field()
-    verbose: bool = general.VERBOSE.field()
-    json: bool = general.JSON.field()
-    overwrite: bool = general.OVERWRITE.field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DecontaminateOptions:
+class DecontaminateOptions(general.OutputOptions):
     """Remove the training documents that contain test items; write the evidence.
 
     An item is contained if the given share of its shingles is in a training document. Text that many training
@@ -331,7 +294,6 @@ class DecontaminateOptions:
     against: list[str] = replace(
         general.AGAINST, help="Files with test items; each file is a test set. May be repeated.", default=REQUIRED
     ).field()
-    out: Path | None = general.OUT.field()
     text: list[str] = general.TEXT.field()
     id: str | None = general.ID.field()
     fields: list[str] = replace(
@@ -405,15 +367,10 @@ class DecontaminateOptions:
     engine: str = ENGINE.field()
     master: str | None = MASTER.field()
     resume: bool = general.RESUME.field()
-    dry_run: bool = general.DRY_RUN.field()
-    quiet: bool = general.QUIET.field()
-    json: bool = general.JSON.field()
-    overwrite: bool = general.OVERWRITE.field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PairsOptions:
+class PairsOptions(CommandOptions):
     """List the most similar pairs, without a threshold: exactly, and complete with ties.
 
     With --against, the nearest documents of the reference set for each new one. Rows with the same text are
@@ -455,11 +412,10 @@ class PairsOptions:
     )
     json: bool = general.JSON.field()
     overwrite: bool = replace(general.OVERWRITE, help="Replace the file if it exists.").field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PassagesOptions:
+class PassagesOptions(general.OutputOptions):
     """Find the passages that occur more than once, with all their places.
 
     Every passage of at least the given number of tokens that occurs twice or more is found, in different
@@ -480,7 +436,6 @@ class PassagesOptions:
     )
 
     inputs: list[str] = general.INPUTS.field()
-    out: Path | None = general.OUT.field()
     text: list[str] = general.TEXT.field()
     id: str | None = general.ID.field()
     scan: bool = option(
@@ -546,8 +501,3 @@ class PassagesOptions:
         panel=OUTPUT,
     )
     resume: bool = general.RESUME.field()
-    dry_run: bool = general.DRY_RUN.field()
-    quiet: bool = general.QUIET.field()
-    json: bool = general.JSON.field()
-    overwrite: bool = general.OVERWRITE.field()
-    explicit: frozenset[str] = frozenset()

@@ -9,6 +9,7 @@ from neardup.cli.option import (
     OUTPUT_AT_URL,
     REQUIRED,
     WHOLE_AT_URL,
+    CommandOptions,
     Declared,
     argument,
     option,
@@ -20,7 +21,7 @@ from neardup.io.place import Place
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ShowOptions:
+class ShowOptions(CommandOptions):
     """Show a document of a result: where it is, whether it is kept and why, its group, and the nearest others.
 
     The nearest others are the documents just outside the group, by the stored pairs. Exit status: 0
@@ -36,7 +37,7 @@ class ShowOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class VerifyOptions:
+class VerifyOptions(CommandOptions):
     """Derive a result again from its documents, in plain Python, and compare all of its tables and rows.
 
     The program that does it is one file without any of the code that made the result: neardup/verifier.py, which
@@ -62,7 +63,7 @@ class VerifyOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReportOptions:
+class ReportOptions(CommandOptions):
     """Write a page about a result: the figures, the groups to look at first, and pairs side by side.
 
     The page needs no network and runs no script. Exit status: 0 done; 2 error.
@@ -81,7 +82,7 @@ class ReportOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ReviewOptions:
+class ReviewOptions(CommandOptions):
     """Review a result in a browser: look at groups and pairs, and decide.
 
     The decisions are stored in the result folder. Without --token-file all users of this machine may read and
@@ -96,7 +97,7 @@ class ReviewOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ApplyOptions:
+class ApplyOptions(general.ResultOptions):
     """Write the documents that are kept after the review of a result, as people decided.
 
     Nothing is compared again: the groups are those of the result, changed by the decisions in its
@@ -106,27 +107,16 @@ class ApplyOptions:
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
 
-    WITHOUT: ClassVar = {
-        "threads": "the rows are read and written in their order",
-        "memory": "rows pass through in chunks",
-        "resume": "one pass that copies rows",
-        "predict": "it takes as long as copying the files",
-    }
+    WITHOUT = general.WITHOUT_IN_COPYING
     result: Path = replace(general.RESULT, help="A result folder, with the decisions of a review.").field()
     out: Path | None = general.OUT_OR_STREAM.field()
     moved: list[str] = replace(
         general.MOVED, help="The input where it is now, if it has moved. May be repeated."
     ).field()
-    dry_run: bool = general.DRY_RUN.field()
-    quiet: bool = general.QUIET.field()
-    verbose: bool = general.VERBOSE.field()
-    json: bool = general.JSON.field()
-    overwrite: bool = general.OVERWRITE.field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RegroupOptions:
+class RegroupOptions(general.ResultOptions):
     """Group the pairs of an earlier result at a stricter threshold.
 
     No documents are read, and all other settings are those of the result.
@@ -141,20 +131,13 @@ class RegroupOptions:
         "predict": "it takes seconds",
     }
     result: Path = general.RESULT.field()
-    out: Path | None = general.OUT.field()
     stricter: float = Declared(
         ("--threshold",), REQUIRED, "A threshold stricter than in the result.", *general.SHARE
     ).field()
-    dry_run: bool = general.DRY_RUN.field()
-    quiet: bool = general.QUIET.field()
-    verbose: bool = general.VERBOSE.field()
-    json: bool = general.JSON.field()
-    overwrite: bool = general.OVERWRITE.field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ExportOptions:
+class ExportOptions(CommandOptions):
     """Write the groups, decisions, tags or pairs of a reviewed result as a file for another program.
 
     csv, jsonl, parquet, xlsx, or dat, the load file of review platforms: þ around values, the control
@@ -207,7 +190,7 @@ class ExportOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ImportOptions:
+class ImportOptions(CommandOptions):
     """Read tags and decisions from a file of another program into a result or a collection.
 
     The file is csv, jsonl, parquet, dat or xlsx, with a column of ids and one of tags, separated by

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from neardup.cli.option import Declared, SettingOptions, argument, option, setting, settings_of
+from neardup.cli.option import CommandOptions, Declared, SettingOptions, argument, option, setting, settings_of
 from neardup.cli.options import general
 from neardup.cli.options.on_files import READING
 from neardup.settings import COMPARED, COMPARISON, INPUT, OUTPUT, SEARCH, SELECTION, Shingles, names_of
@@ -17,7 +17,7 @@ PLANNED = ("threshold", "recall", "sketch", *names_of(Shingles), *SELECTION, *RE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CompareOptions:
+class CompareOptions(CommandOptions):
     """Show the common text of two documents, side by side, with all measures.
 
     Text, HTML, PDF, DOCX and mail. Exit status: 0 done, whether the documents are equal or not; 2 error.
@@ -62,11 +62,10 @@ class CompareOptions:
     )
     json: bool = general.JSON.field()
     overwrite: bool = replace(general.OVERWRITE, help="Replace the page if it exists.").field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlanOptions:
+class PlanOptions(CommandOptions):
     """Show the bands for a threshold and a recall; with documents, advise on them.
 
     Without documents: the bands, and the probability with which pairs of each resemblance are found.
@@ -113,11 +112,10 @@ class PlanOptions:
         panel=SEARCH,
     )
     json: bool = general.JSON.field()
-    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ExplainOptions:
+class ExplainOptions(CommandOptions):
     """Show the textbook tables for a few small documents.
 
     Shingles, hash functions, signatures, exact and estimated similarity, and the share of a common
@@ -169,7 +167,7 @@ class ExplainOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DemoOptions:
+class DemoOptions(CommandOptions):
     """Find the near copies in a small sample, and show the evidence."""
 
     json: bool = general.JSON.field()
