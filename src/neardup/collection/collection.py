@@ -303,7 +303,7 @@ class Collection(Questions, GroupsAndDecisions):
         """Fingerprint documents for ``put_prepared``, in any thread; nothing is stored. ``metadata``: any JSON.
 
         Raises InputError for documents that the collection cannot keep, and LimitError when the call takes longer
-        than ``seconds``; it stops between two portions of a megabyte.
+        than ``seconds``; it stops between two documents.
         """
         return entries_named(ids, texts, metadata, self.settings, deadline_in(seconds))
 
