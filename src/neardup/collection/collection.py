@@ -69,8 +69,7 @@ class Questions(StoredDocuments):
             ignore = [*ignore, *texts_of(self.store)]
         settings = as_compared(self.store.settings.as_dict())
         compared = compare(one.text, other.text, **{**settings, **how, "ignore": ignore})
-        parts = differing_parts(one.metadata, other.metadata, known=self.store.settings.has_parts)
-        return replace(compared, not_compared=parts or ())
+        return replace(compared, not_compared=differing_parts(one.metadata, other.metadata))
 
     def search(
         self,

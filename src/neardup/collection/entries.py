@@ -138,14 +138,9 @@ def unpack(packed: bytes, id: str) -> bytes:
     raise _damaged_error(id)
 
 
-def likeness(
-    own: Mapping[str, Any], other: Mapping[str, Any], texts: tuple[bytes, bytes] | None, *, known: bool
-) -> Likeness:
-    """Return the likeness of two documents by their metadata, and by their ``texts`` if they may be copies.
-
-    ``known``: a document whose metadata names no parts beside its text has none.
-    """
-    return Likeness(*_class_of(*texts) if texts else (None, None), differing_parts(own, other, known=known))
+def likeness(own: Mapping[str, Any], other: Mapping[str, Any], texts: tuple[bytes, bytes] | None) -> Likeness:
+    """Return the likeness of two documents by their metadata, and by their ``texts`` if they may be copies."""
+    return Likeness(*_class_of(*texts) if texts else (None, None), differing_parts(own, other))
 
 
 def _class_of(own: bytes, other: bytes) -> tuple[CopyClass | None, str | None]:
