@@ -15,7 +15,6 @@ from msgspec import structs
 
 import neardup as nd
 from neardup.deduplication.run.account import Lost
-from neardup.deduplication.run.lost_text import lost_text
 from neardup.errors import InputError
 from support import reference, reference_lost, shared_data
 from support.command_line import run_json
@@ -52,7 +51,6 @@ def assert_lost(found: nd.Found, sets: list[Shingles], first: list[int]) -> int:
     said = found.run.lost
     alike = found.groups.filter(pc.and_(found.groups["identical"], pc.invert(found.groups["kept"]))).num_rows
     assert structs.replace(said, most=[]) == Lost(removed, losing, 0, shingles, total, alike, [])
-    assert lost_text(found).share == (total / shingles if shingles else 0)
     return losing
 
 

@@ -394,7 +394,7 @@ def look(options: LookOptions) -> int:
 
 def _group_lines(outcome: Outcome, most: int | None) -> Iterator[str]:
     """The largest groups, each with its first members, in about ``most`` lines, and a line about all."""
-    from neardup.deduplication.results import LostText, classes_of_copies
+    from neardup.deduplication.results import classes_of_copies, lost_beside
     from neardup.deduplication.runs import largest_groups
 
     account, shown, used = outcome.found.run, 0, 0
@@ -410,7 +410,7 @@ def _group_lines(outcome: Outcome, most: int | None) -> Iterator[str]:
     yield output.line_about(account, "can go")
     if account.counts.exact_copies:
         yield f"exact copies: {classes_of_copies(account.counts)}"
-    if beside := LostText.of(account.lost).beside:
+    if beside := lost_beside(account.lost):
         yield beside.removeprefix("; ")
     if account.counts.rejected:
         yield f"{display.counted(account.counts.rejected, 'row')} could not be read"

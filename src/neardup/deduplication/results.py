@@ -12,7 +12,7 @@ from neardup.deduplication.run.findings import Found, load, write_result
 from neardup.deduplication.run.found_view import words_of
 from neardup.deduplication.run.graph import around, edges_of, edges_of_members
 from neardup.deduplication.run.kinds import KIND
-from neardup.deduplication.run.lost_text import COLUMNS, LostText, lost_text, of_member
+from neardup.deduplication.run.lost_text import COLUMNS, lost_beside, lost_in_words, of_member
 from neardup.deduplication.run.records import (
     Group, Id, Looked, Places, ResultRecord, SHINGLES, Shared, Texts, with_account,
 )

@@ -12,7 +12,7 @@ from neardup.corpus.advice.record import Step
 from neardup.corpus.advice.sample import SampledTexts
 from neardup.deduplication.join.base_documents import BaseDocuments
 from neardup.deduplication.pairs import at_least
-from neardup.deduplication.results import Found, lost_text
+from neardup.deduplication.results import Found
 from neardup.deduplication.runs import Inputs, run
 from neardup.io.inputs import choose_columns, open_documents
 from neardup.kernels.formulas import RESEMBLANCE
@@ -104,7 +104,7 @@ def steps(result: Found, results: dict[float, Found]) -> Iterator[Step]:
 
 
 def _step(threshold: float, pairs: int, result: Found) -> Step:
-    counts, lost = result.run.counts, lost_text(result)
+    counts, lost = result.run.counts, result.run.lost
     return Step(
         threshold=threshold,
         pairs=pairs,
@@ -113,7 +113,7 @@ def _step(threshold: float, pairs: int, result: Found) -> Step:
         removed_share=counts.removed / max(counts.read, 1),
         removed_bytes=result.run.bytes.removed_text,
         losing=lost.losing,
-        lost_share=lost.share,
+        lost_share=lost.lost / lost.shingles if lost.shingles else 0.0,
     )
 
 

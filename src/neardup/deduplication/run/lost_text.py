@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.deduplication.run.account import Lost, LostMost, RunAccount
+from neardup.deduplication.run.account import Lost, LostMost
 from neardup.deduplication.run.records import MemberLost
 from neardup.display import counted, number, percent, printable
 from neardup.io.contents import lost_unread, stored_attachments
@@ -92,86 +91,40 @@ def of_member(row: Mapping[str, Any], settings: Mapping[str, Any]) -> MemberLost
     return MemberLost(shingles, lost, units, passage, unit, bool(row["identical"]))
 
 
-class Accounted(Protocol):
-    """A result with an account."""
+def lost_in_words(lost: Lost, one: str = "removed document", more: str = "removed documents") -> str:
+    """Return the totals in a sentence; ``one`` and ``more`` name the documents that go.
 
-    @property
-    def run(self) -> RunAccount:
-        """The content of ``run.json``."""
-
-
-@dataclass(frozen=True)
-class LostText:
-    """The text that the removed documents of a result take with them, in total.
-
-    Of the ``removed`` documents ``losing`` ones lose text; of ``unknown`` ones that is not known. Of the others
-    that are not exact copies of documents that stay, ``shingles`` is the total, and ``lost`` is the number that is
-    in no document of their group that stays. ``identical`` ones have the characters of their representative: the
-    others may lose case, punctuation, signs and operators, which are in no shingle. ``unread`` are the removed
-    documents with other parts that no document that stays has, by the kind of the part; these are not compared.
+    Documents with the characters of their representative lose nothing. Others may lose case, punctuation, signs
+    and operators, which are in no shingle.
     """
-
-    removed: int
-    losing: int
-    unknown: int
-    shingles: int
-    lost: int
-    identical: int = 0
-    unread: Mapping[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, lost: Lost) -> LostText:
-        """The totals of an account."""
-        return cls(lost.removed, lost.losing, lost.unknown, lost.shingles, lost.lost, lost.identical, lost.unread)
-
-    @property
-    def share(self) -> float:
-        """The share of the shingles of removed near copies that is lost."""
-        return self.lost / self.shingles if self.shingles else 0.0
-
-    def __str__(self) -> str:
-        return self.in_words("removed document", "removed documents")
-
-    def in_words(self, one: str, more: str) -> str:
-        """Return the totals in a sentence; ``one`` and ``more`` name the documents that go."""
-        if not self.removed:
-            return "none"
-        unknown = f"; unknown for {number(self.unknown)}" if self.unknown else ""
-        if not self.losing:
-            if self.identical == self.removed:
-                return f"none: the {more} have the characters of kept ones"
-            if self.unknown:
-                return f"no word found{unknown}"
-            others = counted(self.removed - self.identical, one, more)
-            are = "is" if self.removed - self.identical == 1 else "are"
-            return f"no word: the kept documents hold all shingles; {others} {are} not identical"
-        return (
-            f"{number(self.losing)} of {counted(self.removed, one, more)} "
-            f"{'loses' if self.losing == 1 else 'lose'} some: {number(self.lost)} of {number(self.shingles)} "
-            f"shingles ({percent(self.lost, self.shingles)}){unknown}"
-        )
-
-    @property
-    def beside(self) -> str:
-        """The parts of removed documents beside their text that no document that stays has; "" without any."""
-        kinds = [f"{kind} of {counted(count, 'document')}" for kind, count in self.unread.items()]
-        return f"; not compared, and in no kept document: {', '.join(kinds)}" if kinds else ""
+    if not lost.removed:
+        return "none"
+    unknown = f"; unknown for {number(lost.unknown)}" if lost.unknown else ""
+    if not lost.losing:
+        if lost.identical == lost.removed:
+            return f"none: the {more} have the characters of kept ones"
+        if lost.unknown:
+            return f"no word found{unknown}"
+        others = counted(lost.removed - lost.identical, one, more)
+        are = "is" if lost.removed - lost.identical == 1 else "are"
+        return f"no word: the kept documents hold all shingles; {others} {are} not identical"
+    return (
+        f"{number(lost.losing)} of {counted(lost.removed, one, more)} "
+        f"{'loses' if lost.losing == 1 else 'lose'} some: {number(lost.lost)} of {number(lost.shingles)} "
+        f"shingles ({percent(lost.lost, lost.shingles)}){unknown}"
+    )
 
 
-def lost_text(result: Accounted) -> LostText:
-    """The total of the text that is lost by a result: that of a run, or ``found.at(threshold)`` of a sample.
-
-    At a stricter threshold it is known for groups of which only the representative stays; the other documents
-    count as ``unknown``.
-    """
-    return LostText.of(result.run.lost)
+def lost_beside(lost: Lost) -> str:
+    """The parts of removed documents beside their text that no document that stays has; "" without any."""
+    kinds = [f"{kind} of {counted(count, 'document')}" for kind, count in lost.unread.items()]
+    return f"; not compared, and in no kept document: {', '.join(kinds)}" if kinds else ""
 
 
 def totals_sentence(lost: Lost, *, dry: bool = False) -> str:
     """The totals in a sentence, with the document that loses most; ``dry``: nothing was removed."""
-    total = LostText.of(lost)
-    totals = total.in_words("document to remove", "documents to remove") if dry else str(total)
-    beside = total.beside
+    totals = lost_in_words(lost, *(("document to remove", "documents to remove") if dry else ()))
+    beside = lost_beside(lost)
     if not lost.most:
         return totals + beside
     worst = lost.most[0]

@@ -12,7 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from neardup.comparison.views import ComparisonBody
-from neardup.deduplication.results import LostText, classes_of_copies, summary
+from neardup.deduplication.results import classes_of_copies, lost_in_words, summary
 from neardup.deduplication.reviews import as_reviewed, page_state
 from neardup.deduplication.texts import differing_parts
 from neardup.display import Line, counted, number, percent, printable, similarity, size
@@ -243,15 +243,14 @@ class ReportContent:
             yield Tile("undecided", number(judged.skipped), of)
 
     def _lost_tile(self) -> Tile:
-        lost = self.run.lost
-        total = LostText.of(lost)
+        total = self.run.lost
         if total.unknown and total.unknown == total.removed:
             return Tile("text lost", "unknown", "the result was made from stored pairs")
         unknown = f"; unknown for {number(total.unknown)}" if total.unknown else ""
         explanation = f"of the shingles of near copies; {counted(total.losing, 'document')} with a loss{unknown}"
         if total.losing or total.unknown:
             return Tile("text lost", percent(total.lost, total.shingles), explanation)
-        return Tile("text lost", *str(total).split(": ", 1)) if total.removed else Tile("text lost", "none", "")
+        return Tile("text lost", *lost_in_words(total).split(": ", 1))
 
     @property
     def unknown_stake(self) -> int:

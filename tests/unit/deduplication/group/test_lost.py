@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from neardup.deduplication.group import loss
-from neardup.deduplication.run.lost_text import LostText
+from neardup.deduplication.run.account import Lost
+from neardup.deduplication.run.lost_text import lost_in_words
 from neardup.deduplication.run.views import row_of, rows_of
 from neardup.settings import Shingles
 from neardup.text.keys import process_key
@@ -34,7 +35,8 @@ def test_tokens_of_plain_texts_are_those_of_the_kernels() -> None:
 
 def test_removed_documents_that_are_no_exact_copies_are_counted_in_words() -> None:
     def others(removed: int) -> str:
-        words = str(LostText(removed, losing=0, unknown=0, shingles=9, lost=0, identical=1)).rpartition("; ")[2]
+        lost = Lost(removed, losing=0, unknown=0, shingles=9, lost=0, identical=1, most=[])
+        words = lost_in_words(lost).rpartition("; ")[2]
         return words.partition(" not")[0]
 
     assert others(2) == "1 removed document is"
