@@ -1,7 +1,6 @@
 """The results of a search: pages of hits with their evidence, and the token that requests the next page."""
 
 import base64
-import binascii
 import hashlib
 import json
 import math
@@ -249,9 +248,7 @@ class Cursor:
         >>> read_token(Cursor(0.5, "a", "search", "1").token()).id
         'a'
         """
-        fields = [_VERSION, self.score, self.id, self.search, self.taken]
-        data = json.dumps(fields, ensure_ascii=True).encode("ascii")
-        return base64.urlsafe_b64encode(_checksum(data) + data).decode("ascii").rstrip("=")
+        return sealed_token([_VERSION, self.score, self.id, self.search, self.taken])
 
 
 def search_digest(plan: QueryPlan, include_self: bool, compared: int | None = None) -> str:
@@ -269,6 +266,26 @@ def search_digest(plan: QueryPlan, include_self: bool, compared: int | None = No
     return digest.hexdigest()[:16]
 
 
+def sealed_token(fields: Any) -> str:
+    """Plain data as ASCII text, with a checksum."""
+    data = json.dumps(fields, ensure_ascii=True).encode("ascii")
+    return base64.urlsafe_b64encode(_checksum(data) + data).decode("ascii").rstrip("=")
+
+
+def token_fields(token: str, longest: int) -> Any:
+    """The plain data of a token of at most ``longest`` characters. Raises ValueError for any other text."""
+    if len(token) > longest:
+        raise ValueError
+    try:
+        stored = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        check, data = stored[:_CHECK], stored[_CHECK:]
+        if check != _checksum(data):
+            raise ValueError
+        return json.loads(data)
+    except RecursionError as error:
+        raise ValueError from error
+
+
 def read_token(token: str) -> Cursor:
     """Return the cursor of a token. Raises InputError for a token that no search has returned."""
     fault = InputError(
@@ -276,15 +293,9 @@ def read_token(token: str) -> Cursor:
         "The token that a page of the same search names as its next one",
         "Begin with the first page",
     )
-    if len(token) > _LONGEST:
-        raise fault
     try:
-        stored = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-        check, data = stored[:_CHECK], stored[_CHECK:]
-        if check != _checksum(data):
-            raise fault
-        version, score, id, search, taken = json.loads(data)
-    except (ValueError, TypeError, binascii.Error, RecursionError) as error:
+        version, score, id, search, taken = token_fields(token, _LONGEST)
+    except (ValueError, TypeError) as error:
         raise fault from error
     texts = all(isinstance(value, str) for value in (id, search, taken))
     if version != _VERSION or not texts or not isinstance(score, float) or not math.isfinite(score):

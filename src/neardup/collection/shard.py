@@ -3,7 +3,7 @@
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol, Unpack
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, Unpack
 
 from neardup.collection.collection import Arrival, Collection
 from neardup.collection.contract import deadline_in
@@ -181,30 +181,11 @@ class AbsentShard:
         self.name = name
         self._error = OutputError(error.given, error.allowed, error.do)
 
-    @property
-    def collection(self) -> Collection:
-        """No collection."""
+    def _raise(self, *_: Any, **__: Any) -> NoReturn:
         raise self._error
 
-    def settings(self) -> Mapping[str, Any]:
-        """No settings."""
-        raise self._error
-
-    def base_texts(self) -> Sequence[str]:
-        """No boilerplate."""
-        raise self._error
-
-    def look_up(self, ids: Sequence[str], fields: Sequence[str], seconds: float | None) -> LookUp:
-        """No texts."""
-        raise self._error
-
-    def answer(self, question: ShardQuestion, seconds: float | None, open_file: Open | None = None) -> ShardPage:
-        """No page."""
-        raise self._error
-
-    def require_ready(self) -> None:
-        """Raise the error."""
-        raise self._error
+    collection: Any = property(_raise)
+    settings = base_texts = look_up = answer = require_ready = _raise
 
     def forget(self) -> None:
         """Nothing is remembered."""

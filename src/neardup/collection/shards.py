@@ -7,10 +7,8 @@ collection, and the hits have the same order: by score, then by id.
 
 from __future__ import annotations
 
-import base64
 import builtins
 import hashlib
-import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +25,7 @@ from neardup.collection.entries import likeness
 from neardup.collection.fields import Ids, unknown_error, usable_id, usable_ids
 from neardup.collection.intake import OnDuplicate
 from neardup.collection.near import Near
-from neardup.collection.pages import Hit, Page, hit_fields
+from neardup.collection.pages import Hit, Page, hit_fields, sealed_token, token_fields
 from neardup.collection.query import Query, parse
 from neardup.collection.query.target import Open
 from neardup.collection.records import Action, Added, NearCopy
@@ -569,7 +567,7 @@ def _merged_pages(pages: Mapping[int, ShardPage], known: Sequence[Position], lim
     return Page(
         tuple(hit for _, hit in first),
         before + sum(page.found or 0 for page in some),
-        None if all(position.ended for position in positions) else _token(positions),
+        None if all(position.ended for position in positions) else sealed_token(positions),
         some[0].query,
         0.0 if any(position.lost for position in known) else min(page.recall for page in some),
         tuple(dict.fromkeys(sentence for page in some for sentence in page.warnings)),
@@ -599,20 +597,10 @@ def _first(pages: Mapping[int, Page], limit: int) -> list[tuple[int, Hit]]:
     return first
 
 
-def _token(positions: Sequence[Position]) -> str:
-    """The positions as ASCII text. A shard that has ended keeps the number of its hits, for the total."""
-    data = json.dumps(positions).encode("ascii")
-    check = hashlib.sha256(data).digest()[:8]
-    return base64.urlsafe_b64encode(check + data).decode("ascii").rstrip("=")
-
-
 def _positions(token: str, shards: int) -> list[Position]:
     """Return the positions of a token. Raises InputError for one that no search over these shards returned."""
     try:
-        stored = base64.b64decode(token[:_LONGEST] + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-        if hashlib.sha256(stored[8:]).digest()[:8] != stored[:8]:
-            raise ValueError
-        positions = [Position(*one) for one in json.loads(stored[8:])]
+        positions = [Position(*one) for one in token_fields(token, _LONGEST)]
     except (ValueError, TypeError) as error:
         raise _damaged_error() from error
     if len(positions) != shards:

@@ -267,6 +267,18 @@ def bad_request_as(status: int) -> Iterator[None]:
         raise
 
 
+_REFUSALS: tuple[tuple[type[errors.NeardupError], int, str], ...] = (
+    (StoreUnavailableError, 503, ""),
+    (errors.LimitError, 503, "timeout"),
+    (errors.OutputError, 503, "unwritable"),
+    (errors.ChangedMeanwhileError, 409, "changed"),
+    (errors.UnknownIdError, 404, "unknown_id"),
+    (errors.SettingError, 400, "setting"),
+    (errors.InputError, 400, ""),
+)
+"""The status and the code of errors, the narrower kinds first; "" is the code of the status."""
+
+
 def refusal_error(error: errors.NeardupError, names: Mapping[str, str]) -> RefusedError:
     """Return an error of the library as an answer; ``names`` of collections, which are not revealed → words."""
     given = error.plain if isinstance(error, ShardError) else error.given
@@ -280,20 +292,9 @@ def refusal_error(error: errors.NeardupError, names: Mapping[str, str]) -> Refus
         # the body has the position as a number, so the caret is left out
         given = given.partition(f" (character {error.position + 1}):\n")[0]
         return RefusedError(400, given, allowed, do, code="query", position=place)
-    if isinstance(error, StoreUnavailableError):
-        return RefusedError(503, given, allowed, do)
-    if isinstance(error, errors.LimitError):
-        return RefusedError(503, given, allowed, do, code="timeout")
-    if isinstance(error, errors.OutputError):
-        return RefusedError(503, given, allowed, do, code="unwritable")
-    if isinstance(error, errors.ChangedMeanwhileError):
-        return RefusedError(409, given, allowed, do, code="changed")
-    if isinstance(error, errors.UnknownIdError):
-        return RefusedError(404, given, allowed, do, code="unknown_id")
-    if isinstance(error, errors.SettingError):
-        return RefusedError(400, given, allowed, do, code="setting")
-    if isinstance(error, errors.InputError):
-        return RefusedError(400, given, allowed, do)
+    for kind, status, code in _REFUSALS:
+        if isinstance(error, kind):
+            return RefusedError(status, given, allowed, do, code=code)
     if isinstance(error, errors.FormatError):
         return RefusedError(500, "The collection is damaged", "", "Restore it from a copy", code="damaged")
     return internal_error()

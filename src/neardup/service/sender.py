@@ -186,23 +186,26 @@ def _address(url: str) -> httpx.URL:
     return address
 
 
+_ERRORS: Mapping[object, type[errors.NeardupError]] = {
+    "unknown_id": errors.UnknownIdError,
+    "timeout": errors.LimitError,
+    "changed": errors.ChangedMeanwhileError,
+    "damaged": errors.FormatError,
+}
+"""The errors that codes of refusals mean, whatever their status."""
+
+
 def answered_error(status: int, refusal: Mapping[str, Any], query: str = "") -> errors.NeardupError:
     """Return the error that the body of a refusal means, as the method of a collection would raise it."""
-    code = refusal.get("code")
+    code = str(refusal.get("code"))
     parts = tuple(_lines(str(refusal.get(name) or "")[:_LONGEST_PART]) for name in ("given", "allowed", "do"))
     if code == "query":
         position = refusal.get("position")
         if isinstance(position, int) and query and 0 <= position <= len(query):
             return errors.QueryError(*parts, query=query, position=position)
         return errors.QueryError(*parts)
-    if code == "unknown_id":
-        return errors.UnknownIdError(*parts)
-    if code == "timeout":
-        return errors.LimitError(*parts)
-    if code == "changed":
-        return errors.ChangedMeanwhileError(*parts)
-    if code == "damaged":
-        return errors.FormatError(*parts)
+    if code in _ERRORS:
+        return _ERRORS[code](*parts)
     if status >= 500 or status == 429:
         return errors.OutputError(*parts)
     named = refusal.get("fields")
