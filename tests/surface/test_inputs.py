@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import mailbox
 import sys
 import zipfile
 from pathlib import Path
@@ -50,17 +49,6 @@ def test_a_zip_archive_gives_the_result_of_the_folder_in_it(run: Run, tmp_path: 
     assert "kept.zip" in said.err  # the result itself is no input, and names the kept documents
 
 
-def test_a_changed_archive_is_noticed_when_the_kept_rows_are_written(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "in.zip"
-    path.write_bytes(ARCHIVES[".zip"](FILES))
-    assert run("group", path, "-o", tmp_path / "out").status == 0
-    path.write_bytes(ARCHIVES[".zip"](FILES | {"a.txt": b"another text"}))
-    assert run("compare", tmp_path / "out", "in.zip!/a.txt", "in.zip!/sub/b.txt").status == 0
-    said = run("apply", tmp_path / "out", "-o", tmp_path / "final")
-    assert said.status == 2
-    assert "changed since" in said.err
-
-
 def test_two_documents_of_archives_are_compared(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zip_of({"x.txt": BASE}))
     (tmp_path / "b.mbox").write_bytes(mbox_of(MAILS))
@@ -69,19 +57,6 @@ def test_two_documents_of_archives_are_compared(run: Run, tmp_path: Path) -> Non
     said = run("compare", tmp_path / "a.zip", tmp_path / "b.mbox!/4.eml")
     assert said.status == 2
     assert f"{tmp_path}/a.zip!/x.txt" in " ".join(said.err.split())
-
-
-def test_a_mailbox_loses_its_repeated_mails(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "in.mbox").write_bytes(mbox_of(MAILS))
-    assert run("dedup", tmp_path / "in.mbox", "-o", tmp_path / "out").status == 0
-    assert (tmp_path / "out" / "kept.mbox").read_bytes() == mbox_of(MAILS[:2])
-    library = mailbox.mbox(tmp_path / "out" / "kept.mbox")
-    assert [mail["Subject"] for mail in library] == ["the plan"] * 2
-    library.close()
-    assert [row["copy_of"] for row in rows(tmp_path / "out" / "copies.parquet")] == ["in.mbox!/1.eml"]
-    collection = tmp_path / "all.neardup"
-    said = run("collection", "add", collection, tmp_path / "in.mbox")
-    assert "4 documents added" in said.out
 
 
 def test_a_result_of_a_private_archive_is_private(run: Run, tmp_path: Path) -> None:

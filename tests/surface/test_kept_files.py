@@ -119,17 +119,6 @@ def test_sizes_that_are_none(run: Run, mails: Path, tmp_path: Path, size: str) -
     assert has_parts(result.err, f"--file-size is '{size}'", "Allowed: ", "500MB")
 
 
-def test_files_of_one_size(run: Run, tmp_path: Path) -> None:
-    rows = [{"id": i, "text": f"{i} " + " ".join(f"w{i}-{k}" for k in range(30))} for i in range(60)]
-    write_rows(tmp_path / "a.jsonl", rows)
-    result = run("dedup", tmp_path / "a.jsonl", "-o", tmp_path / "out", "--file-size", "4KB")
-    assert result.status == 0, result.err
-    files = sorted((tmp_path / "out" / "kept").iterdir())
-    assert b"".join(path.read_bytes() for path in files) == (tmp_path / "a.jsonl").read_bytes()
-    assert len(files) > 3
-    assert run_json(tmp_path / "out")["kept_files"]["form"] == "by size"
-
-
 @pytest.mark.parametrize("open_files", [64, 1])
 def test_by_equals_a_run_for_each_value(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_files: int

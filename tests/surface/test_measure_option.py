@@ -84,18 +84,6 @@ def test_group_by_text_in_order(run: Run, source: Path, tmp_path: Path) -> None:
     assert has_parts(why, "have 17 tokens", "same order", "94.4 % of the 18 in typo")
 
 
-def test_what_does_not_go_together_is_an_error(run: Run, source: Path) -> None:
-    result = run("dedup", source, "--dry-run", "--measure", "chunk-union", "--audit", "10")
-    assert result.status == 2
-    assert "audit is 10 and measure is 'chunk-union'" in result.err
-    result = run("dedup", source, "--dry-run", "--measure", "lcs", "--audit", "10")
-    assert result.status == 2
-    assert "audit is 10 and measure is 'lcs'" in result.err
-    result = run("dedup", source, "--dry-run", "--measure", "chunk-union", "--matching", "both")
-    assert result.status == 2
-    assert "one of literal, information" in result.err
-
-
 def test_a_result_with_the_digest_of_other_settings_is_refused(run: Run, source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run("group", source, "-o", out, "--measure", "bag-of-words", "--threshold", ".5")

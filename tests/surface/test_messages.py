@@ -101,12 +101,6 @@ def test_what_cannot_be_parsed(run: Run, arguments: list[str], said: str) -> Non
     assert "neardup" in result.err.splitlines()[0]
 
 
-def test_a_plan_that_cannot_be(run: Run) -> None:
-    result = run("plan", "--threshold", "0.1", "--sketch", "one-permutation:2")
-    assert result.status == 2
-    assert result.err.startswith("error: With 2 slots no bands reach recall 0.99 at threshold 0.1\n")
-
-
 def failing(failure: BaseException, run: Run, monkeypatch: pytest.MonkeyPatch) -> str:
     def broken(**settings: object) -> None:
         raise failure

@@ -80,12 +80,6 @@ def test_the_shingles_are_those_of_the_run_unless_asked_for(run: Run, mails: Pat
     assert measured(run("compare", tmp_path / "r", "a", "b", "--json", "--length", 5).out) == RESEMBLANCE
 
 
-def test_a_page_is_as_private_as_the_input(run: Run, result: Path, mails: Path, tmp_path: Path) -> None:
-    mails.chmod(0o600)
-    assert run("compare", result, "a", "b", "--html", tmp_path / "p.html").status == 0
-    assert (tmp_path / "p.html").stat().st_mode & 0o077 == 0
-
-
 def test_rows_of_files_of_two_formats(run: Run, mails: Path, tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "rows.parquet")
     said = run("compare", f"{mails}#0", f"{tmp_path / 'rows.parquet'}#1", "--json")

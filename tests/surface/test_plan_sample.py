@@ -151,15 +151,6 @@ def test_hostile_ids_and_names_do_not_rule_the_terminal(
     assert "  neardup dedup $'./-\\x1b[31m.jsonl' -o cleaned " in result.out
 
 
-def test_a_folder_of_texts_is_a_sample(run: Run, tmp_path: Path) -> None:
-    for row in ROWS:
-        (tmp_path / f"{row['id']}.txt").write_text(str(row["text"]), encoding="utf-8")
-    result = run("plan", tmp_path)
-    assert result.status == 0
-    assert "4 documents, " in result.out
-    assert f"neardup dedup {tmp_path} -o cleaned " in result.out
-
-
 def test_the_page_on_thresholds_shows_what_is_printed(run: Run) -> None:
     page = (PAGES / "explanation" / "thresholds.md").read_text(encoding="utf-8")
     blocks = [block.partition("\n```")[0] for block in page.split("```\n")[1::2]]

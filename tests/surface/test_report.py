@@ -172,11 +172,6 @@ def test_a_document_that_simply_stays_has_a_sentence(tmp_path: Path) -> None:
     assert has_parts(str(unsure.value), "'d'", "no near copy", "cannot be said", "documents.jsonl")
 
 
-def test_an_id_of_the_wrong_type(found: Found) -> None:
-    with pytest.raises(InputError):
-        found.why(7)
-
-
 def test_integer_ids(found: Found) -> None:
     table = pa.table({name: found.groups[name] for name in ("similarity", "kept", "reason", "representative")})
     table = table.append_column("id", pa.array([2, 1, 3, 8, 9])).append_column("group", pa.array([1, 1, 1, 8, 8]))

@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
-from neardup.errors import FormatError, InputError, NeardupError
-from neardup.tables import FORMAT_VERSION
+from neardup.errors import InputError, NeardupError
 from support.command_line import run_json
 from support.full_run import FULL
 from support.messages import has_parts
@@ -242,14 +241,6 @@ def test_numbers_that_json_has_not(copied: Callable[[], Path]) -> None:
             assert refused(folder, (old, new))
 
 
-def test_another_format_is_another_format(copied: Callable[[], Path]) -> None:
-    folder = copied()
-    run = run_json(folder)
-    (folder / "run.json").write_text(json.dumps({**run, "format": FORMAT_VERSION + 1}))
-    with pytest.raises(FormatError):
-        nd.load(folder)
-
-
 # --- changed and sealed: tables
 
 
@@ -315,12 +306,3 @@ def test_texts_that_are_no_text(copied: Callable[[], Path]) -> None:
     )
     seal(folder)
     assert refused(folder, "reason")
-
-
-def test_tables_of_another_run_are_refused(copied: Callable[[], Path], tmp_path: Path) -> None:
-    nd.find(documents()[2:], threshold=0.5, audit=5, method="lsh").save(tmp_path / "other")
-    for name in TABLES:
-        folder = copied()
-        shutil.copy(tmp_path / "other" / f"{name}.parquet", folder)
-        seal(folder)
-        refused(folder, name)
