@@ -16,12 +16,11 @@ from neardup.io.decisions.records import Action
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.texts import TextReader
 from neardup.review.live.app import Served, review_app
-from neardup.review.source import Question
+from neardup.review.source import Decide, Question
 from neardup.service.web.middleware import Tokens
 from support.browser import COLOURS, RULES, chromium, served, violations
 from support.command_line import Run
 from support.full_run import FULL
-from support.made_review import MadeReview
 from support.made_reviews import make_result
 from support.messages import has_parts
 
@@ -318,12 +317,12 @@ def test_the_decision_stays_in_view_and_covers_no_focus(page: Any, desk: Desk) -
         assert place["y"] + place["height"] <= bottom["y"] + 1
 
 
-def test_axe_finds_no_violation_where_one_enters_or_meets_a_conflict(chrome: Any) -> None:
+def test_axe_finds_no_violation_where_one_enters_or_meets_a_conflict(chrome: Any, tmp_path: Path) -> None:
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
-    source = MadeReview([{"one": COUNCIL, "two": COUNCIL + "The end."}])
-    source.meanwhile = "Bea"
+    made = make_result(tmp_path, {"one": COUNCIL, "two": COUNCIL + "The end."}, keep="first")
     token = "0123456789abcdef"
-    with served(review_app(source, Served(tokens=Tokens.of(f"write {token}")))) as url:
+    tokens = Tokens.of(f"write {token}")
+    with closing(Desk.open(made)) as desk, served(review_app(desk, Served(tokens=tokens))) as url:
         page = chrome.new_page()
         page.goto(url)
         assert not violations(page)
@@ -332,6 +331,8 @@ def test_axe_finds_no_violation_where_one_enters_or_meets_a_conflict(chrome: Any
         page.keyboard.press("Enter")
         page.wait_for_selector("#filter")
         page.goto(f"{url}/pairs/1/0")
+        with closing(Desk.open(made)) as other:
+            other.decide(Decide("pair", "keep both", "Bea", 0, pair=(1, 0)))
         page.keyboard.press("1")
         page.wait_for_selector("[role=alert]")
         assert "Bea decided about" in page.inner_text("main")

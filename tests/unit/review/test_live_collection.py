@@ -55,7 +55,7 @@ def test_every_page_of_a_collection_is_there(pages: Pages, collection: Collectio
             assert absent not in seen.text
 
 
-def test_quotes_are_of_the_whole_collection(collection: Collection) -> None:
+def test_quotes_are_of_the_whole_collection(pages: Pages, collection: Collection) -> None:
     far = " ".join(f"word{number}" for number in range(30))
     collection.add([{"id": "later", "text": f"{TEXT} {far}", "date": "2026-02-01"}], metadata=["date"])
     desk = Desk.of_collection(collection)
@@ -63,6 +63,10 @@ def test_quotes_are_of_the_whole_collection(collection: Collection) -> None:
     quotes = desk.quotes(line.key, 10)
     assert (quotes.shared, quotes.tokens, quotes.compared) == (19, 19, 3)
     assert [(one.id, one.key is None) for one in quotes.passages[0].others][-1] == ("later", True)
+    collection.update_metadata("#1", {"date": "2026-01-01"})
+    collection.update_metadata("#2", {"date": "2026-03-01"})
+    other = desk.group(line.key).members[1].key
+    assert "#2 later, 2026-03-01" in pages.get(f"/pairs/{line.key}/{other}?view=quotes&length=10").words
 
 
 def test_a_decision_takes_effect_and_is_undone(pages: Pages, collection: Collection) -> None:
