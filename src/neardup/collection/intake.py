@@ -10,7 +10,6 @@ from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
-from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +20,9 @@ from neardup.collection import fields
 from neardup.collection.arrivals import Arrivals, OnNear
 from neardup.collection.contract import Entries
 from neardup.collection.entries import entries_of, loaded_texts, streams, unpack
-from neardup.collection.near import Finder, Near
+from neardup.collection.near import Near
 from neardup.collection.records import Added
-from neardup.collection.sets import Role, Sets
+from neardup.collection.sets import Role
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
 from neardup.collection.store.transaction import MANY, Writing
@@ -47,7 +46,6 @@ from neardup.tables import one_array
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
 _SMALL = 1 << 20
-_compared_once: WeakSet[Store] = WeakSet()
 _AHEAD = 32 << 20
 """Bytes of text that are prepared before the only transaction of a call begins."""
 
@@ -222,7 +220,6 @@ class Adding:
         self, ahead: list[Prepared], rest: Iterable[Prepared], counted: Callable[[Prepared], None], nameless: bool
     ) -> float:
         """Store documents; return the seconds that other writers had to wait."""
-        self._load_code(ahead)
         with self._store.writing() as transaction:
             began = monotonic()
             arrivals = self._arrivals(transaction)
@@ -271,15 +268,6 @@ class Adding:
         with self._store.writing() as transaction:
             self._add(entries, self._arrivals(transaction))
         return self._outcome
-
-    def _load_code(self, ahead: Sequence[Prepared]) -> None:
-        """Load the code that comparing needs, before other writers have to wait, by a first comparison of all."""
-        if self._near and ahead and len(ahead[0].entries) and self._store not in _compared_once:
-            _compared_once.add(self._store)
-            with self._store.reading(self._deadline):
-                finder = Finder(self._store, self._near, Sets(self._store, self._deadline), self._deadline)
-                finder.begin(ahead[0].entries.take([0]))
-                finder.repeated_documents(0, 0)
 
     def _arrivals(self, transaction: Writing) -> Arrivals:
         given = self._near, self._on_near, self._outcome, self._deadline, self._role

@@ -9,13 +9,9 @@ so far. Then, in the opposite order, a document is removed after all if the ones
 and if no removed document loses too much by that. Both steps are linear in the shingles.
 """
 
-import re
-import unicodedata
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,11 +24,10 @@ from neardup.deduplication.join.shingle_store import ShingleStore
 from neardup.display import printable
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.text import Key
-from neardup.settings import Settings, Shingles, ratio
+from neardup.settings import Shingles, ratio
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.text.cleaning import Cleaner, cleaner_of
-from neardup.text.sketch import shingle_sets
-from neardup.text.units import Units, read
+from neardup.text.units import read
 
 _PORTION = 1 << 22
 """Shingles of a portion of groups."""
@@ -363,7 +358,7 @@ def passage_of(
     >>> passage_of("pay the mayor in gold", np.sort(hashes[1:]), form, key)
     (3, 'mayor in gold')
     """
-    units = _units_of(text, form, key, cleaner)
+    units = read(text, cleaner=cleaner, key=key).units(form.unit == "word")
     gone = np.isin(_shingle_hashes(units.hashes, form, key), lost)
     ends = np.zeros(len(units.hashes) + 1, np.int64)
     stays = np.flatnonzero(~gone)
@@ -379,48 +374,12 @@ def passage_of(
 
 def shingles_in_order(text: str, form: Shingles, key: Key) -> UInt64s:
     """The hashes of the shingles of a text, in its order, repeats included."""
-    return _shingle_hashes(_units_of(text, form, key).hashes, form, key)
+    return _shingle_hashes(read(text, key=key).units(form.unit == "word").hashes, form, key)
 
 
 def _shingle_hashes(units: UInt64s, form: Shingles, key: Key) -> UInt64s:
     hashes = np.empty(max(1, len(units)), np.uint64)
     return hashes[: shingle_hashes(units, len(units), form.length, key.shingles, hashes)]
-
-
-class _PlainTokens(NamedTuple):
-    """The tokens of a plain text: their hashes, and their places in it."""
-
-    text: str
-    hashes: UInt64s
-    places: list[tuple[int, int]]
-
-    def quote(self, begin: int, end: int) -> str:
-        """The text from the token ``begin`` to the one before ``end``."""
-        return self.text[self.places[begin][0] : self.places[end - 1][1]]
-
-
-def _units_of(text: str, form: Shingles, key: Key, cleaner: Cleaner | None = None) -> Units | _PlainTokens:
-    """The units of a text. Those of most texts need no kernel that a run has not compiled anyway."""
-    by_word = form.unit == "word"
-    if cleaner is None and by_word and all(map(_is_plain, set(text))):
-        places = [match.span() for match in re.finditer(r"\w+", text)]
-        settings = Settings.of(unit=form.unit, length=form.length)
-        hashes = shingle_sets(pa.array([text]), np.array([0]), settings, key, "tokens").hashes
-        if len(hashes) == len(places):
-            return _PlainTokens(text, hashes, places)
-    return read(text, cleaner=cleaner, key=key).units(by_word)
-
-
-@cache
-def _is_plain(char: str) -> bool:
-    """Whether tokens begin and end at this character as runs of \\w do: European letters, and no part of words."""
-    if char.isascii():
-        return True
-    known = char < "\u0530" or "\u2010" <= char <= "\u2027"
-    if not known or unicodedata.category(char).startswith("M"):
-        return False
-    normal = unicodedata.normalize("NFKC", char).casefold()
-    return normal.isalpha() if char.isalpha() else not any(re.match(r"\w", part) for part in char + normal)
 
 
 def _excerpt(passage: str) -> str:
