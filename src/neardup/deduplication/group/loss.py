@@ -22,6 +22,7 @@ from neardup.deduplication.group.rows import CopyClasses
 from neardup.deduplication.join.rows import Rows
 from neardup.deduplication.join.shingle_store import ShingleStore
 from neardup.display import printable
+from neardup.kernels.sets import residues
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.text import Key
 from neardup.settings import Shingles, ratio
@@ -73,9 +74,6 @@ def residue(documents: Int64s, group: Int64s, base: Bools, store: ShingleStore) 
     which no shingles are returned. Groups are loaded in portions, and a group larger than a portion alone. The
     time is linear in the shingles, but for the logarithm of the size of a base.
     """
-    # imported late: other runs need not wait for this kernel
-    from neardup.kernels.sets import residues
-
     owners, hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for members in _portions(group, base, store.upper_bounds(documents)):
         sets = store.get(np.sort(documents[members]))

@@ -17,6 +17,7 @@ from neardup.deduplication.join.first_pass import something_left
 from neardup.deduplication.join.rows import Rows, Sketches
 from neardup.deduplication.join.shingle_store import DocumentSets, most_held
 from neardup.kernels.shingles import shingle_hashes
+from neardup.kernels.sketch import add_to_cells, drop_from_sets, in_full_cells
 from neardup.kernels.text import Key
 from neardup.runtime import Advance, Progress
 from neardup.settings import MEASURES, JoinSettings
@@ -146,8 +147,6 @@ def _pass(rows: Rows, known_sets: DocumentSets | None) -> Iterator[tuple[Int64s,
 
 def _count(rows: Rows, known_sets: DocumentSets | None, limit: int, advance: Advance) -> _Counted:
     """Count the shingles in more than ``limit`` documents."""
-    from neardup.kernels.sketch import add_to_cells, in_full_cells
-
     nothing, sizes = np.empty(0, np.int64), np.zeros(len(rows.unique), np.int64)
     tally, affected = _Tally(np.empty(0, np.uint64), nothing, nothing), np.zeros(len(sizes), np.bool_)
     # most cells then have less than a sixteenth of the limit
@@ -259,8 +258,6 @@ def _left_of(sets: DocumentSets, rows: Rows, affected: Int64s, common: BaseText)
 
     They take the place of ``sets`` in memory.
     """
-    from neardup.kernels.sketch import drop_from_sets
-
     has = np.zeros(len(sets.documents), np.bool_)
     has[affected] = True
     table = common.table(rows.corpus.key)

@@ -16,7 +16,9 @@ from neardup.deduplication.join.candidates import (
     bands_at_once,
     join_everything,
     kept_candidates,
+    near_candidates,
 )
+from neardup.deduplication.join.common_text import join_chunks, join_in_order
 from neardup.deduplication.join.criterion import criterion_of
 from neardup.deduplication.join.exact_parts import ExactParts, Join, exact_parts
 from neardup.deduplication.join.misses import Missing, missing_outside
@@ -170,10 +172,6 @@ class HammingSearch:
 
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
         """Propose the pairs within the distance of the settings."""
-        from neardup.deduplication.join.candidates import (
-            near_candidates,  # other runs need not wait for its kernels
-        )
-
         shape, fingerprints = rows.settings.simhash, sketches.simhashes
         plan = hamming_plan(max(1, len(fingerprints)), shape.bits, shape.distance)
         threads, first_new = rows.settings.work.threads, rows.first_new_document
@@ -234,13 +232,8 @@ class CommonTextSearch:
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
         """Find the pairs by a measure of common text; no documents are left to an index."""
-        # other runs need not wait for these kernels
-        if MEASURES[rows.settings.search.measure].counting == "order":
-            from neardup.deduplication.join.common_text import join_in_order as join
-        else:
-            from neardup.deduplication.join.common_text import join_chunks as join
-
-        pairs = join(rows, progress, rank)
+        in_order = MEASURES[rows.settings.search.measure].counting == "order"
+        pairs = (join_in_order if in_order else join_chunks)(rows, progress, rank)
         outcome = replace(SearchOutcome.of(proposal), compared=pairs.candidates, capped=pairs.capped)
         return Evidence(FoundPairs(Pairs.of(pairs.pairs)), ExactJoin(), HeldSets(), outcome)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from neardup.comparison.kinds import (
     STYLE,
     WORDING,
 )
+from neardup.comparison.kinds.rules import Kind, kind_of
 from neardup.deduplication.pairs import similarity_of
 from neardup.display import counted
 from neardup.errors import NeardupError
@@ -31,9 +31,6 @@ from neardup.tables import UInt64s
 from neardup.text.characters import SIGN
 from neardup.text.cleaning import cleaner_of
 from neardup.text.sketch import shingle_hashes
-
-if TYPE_CHECKING:
-    from neardup.comparison.kinds.rules import Kind
 
 MOST_BYTES = 1 << 20
 """Pairs with more text than this are not compared for a line of a list, longer documents not counted."""
@@ -135,8 +132,6 @@ class Differences:
         sizes = self._documents.bytes
         if not self._reader.known or int(sizes[member] + sizes[head]) > MOST_BYTES:
             return -1, ""
-        from neardup.comparison.kinds.rules import kind_of
-
         try:
             kind = kind_of(self._reader.reading(head), self._reader.reading(member))
         except (NeardupError, OSError):

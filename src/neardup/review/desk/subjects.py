@@ -14,7 +14,7 @@ from neardup.collection import Collection
 from neardup.collection.answers import Evaluation, Sets, SharedPassages, passages_with, reaches
 from neardup.collection.changes import GroupRow, MemberRow, collection_table, loaded_texts, parts_in
 from neardup.collection.queries import Clause, Query, plan
-from neardup.comparison.compare import Comparison
+from neardup.comparison.compare import Comparison, compare
 from neardup.deduplication.results import Found, Looked, ResultRecord, RunAccount, summary
 from neardup.deduplication.reviews import Exported, export_pieces, older_report
 from neardup.deduplication.texts import differing_parts
@@ -37,6 +37,7 @@ from neardup.review.source import Reviewed
 from neardup.settings import as_compared
 from neardup.tables import TEXTS, Int64s
 from neardup.text.characters import canonical
+from neardup.text.units import Units, words
 
 SECONDS = 20.0
 """Seconds that a comparison may take unless the caller gives another limit."""
@@ -128,16 +129,12 @@ class ResultSubject(DecisionStore):
 
     def compare(self, a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
         """Compare two documents with the settings of the run."""
-        from neardup.comparison.compare import compare  # imported late: lists do not wait for its kernels
-
         as_run = as_compared(self.found.run.settings)
         comparison = compare(a.text, b.text, **{"seconds": SECONDS, **as_run, **how})
         return replace(comparison, not_compared=differing_parts(self.found, a.id, b.id))
 
     def passages(self, own: Looked, others: Iterable[Looked], length: int) -> tuple[SharedPassages, str]:
         """Return the passages that ``others`` have: a result has no index of all texts."""
-        from neardup.text.units import Units, words
-
         texts: Iterator[tuple[Any, Units]] = ((other.id, words(other.text)) for other in others)
         return passages_with(texts, str(own.id), words(own.text), length), "of its group, and near it"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from neardup.display.view import excerpt
 from neardup.errors import InputError, NeardupError, QueryError
 from neardup.review.desk.index import ResultDocuments
 from neardup.tables import Int32s, Int64s, UInt64s, column
+from neardup.text.cleaning import Cleaner
 from neardup.text.keys import Key, process_key
-
-if TYPE_CHECKING:
-    from neardup.text.cleaning import Cleaner
-    from neardup.text.units import Reading
+from neardup.text.units import Reading, read, words
 
 LAST_WAIT = 5.0
 """Seconds that closing waits for a thread: the interpreter must not end while one of them reads or computes."""
@@ -195,8 +193,6 @@ class TextReader:
 
     def reading(self, document: int, cleaner: Cleaner | None = None) -> Reading:
         """Return a document as normalised text with its units, without those that the ``cleaner`` leaves out."""
-        from neardup.text.units import read  # its kernels are not needed to list groups
-
         return read(self.look(document).text, cleaner=cleaner)
 
     def _read(self, document: int) -> Looked:
@@ -283,8 +279,6 @@ class WordIndex:
             what = "Words cannot be searched for, because the texts of this result cannot be read"
             raise QueryError(what, fault, query=query, position=clause.span[0])
         self._start()
-        from neardup.text.units import words  # its kernels are not needed to filter by fields
-
         hashes = words(clause.words, self._key).hashes
         if not len(hashes):
             what = "There is no word here, only signs"
@@ -333,8 +327,6 @@ class WordIndex:
             self._done.set()
 
     def _read_all(self) -> None:
-        from neardup.text.units import words
-
         unsorted: list[tuple[int, UInt64s]] = []
         postings = 0
         for document, text in self._reader.sweep(self._wanted):
@@ -386,8 +378,6 @@ class WordIndex:
         return common.astype(np.int64)
 
     def _contains(self, document: int, hashes: UInt64s) -> bool:
-        from neardup.text.units import words
-
         try:
             own = words(self._reader.once(document).text, self._key).hashes
         except (NeardupError, OSError):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from neardup.comparison.compare import compare
 from neardup.comparison.views import ComparisonBody
 from neardup.deduplication.results import classes_of_copies, lost_in_words, summary
 from neardup.deduplication.reviews import as_reviewed, page_state
@@ -544,8 +545,6 @@ def side_by_side(
 
 
 def _compare(result: Found, shown: ShownPair, texts: tuple[str, str], level: int) -> None:
-    from neardup.comparison.compare import compare
-
     settings = result.run.settings
     names = tuple(str(id)[:LONGEST_NAME] for id in (shown.chosen.a, shown.chosen.b))
     try:

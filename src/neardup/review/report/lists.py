@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.comparison.kinds.rules import kind_of
 from neardup.deduplication.results import (
     COLUMNS,
     COUNTS,
@@ -31,6 +32,7 @@ from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.verdicts import VerdictIndex
 from neardup.review.source import GroupLine, PairLine
 from neardup.tables import Int64s, column
+from neardup.text.units import read
 
 if TYPE_CHECKING:
     from neardup.deduplication.results import Found, Id
@@ -441,11 +443,6 @@ def brief(text: object, most: int) -> str:
 
 
 def _kind(a: str, b: str) -> str:
-    from neardup.comparison.kinds.rules import (
-        kind_of,
-    )  # imported late: results with kinds do not need its kernels
-    from neardup.text.units import read
-
     return kind_of(read(a), read(b)).name or ""
 
 

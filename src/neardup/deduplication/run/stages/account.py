@@ -31,6 +31,7 @@ from neardup.display import Extent, counted, number, percent, printable, similar
 from neardup.errors import OutputError
 from neardup.io.contents import packages
 from neardup.io.outputs import access_of
+from neardup.kernels.match import LCS_CAP, TILING_CAP
 from neardup.runtime import installed_version, peak_memory
 from neardup.settings import (
     KEEP_NONE,
@@ -466,8 +467,6 @@ def not_in_full(capped: int, measure: str) -> list[str]:
     """Warn about pairs whose common text was not counted in full."""
     if not capped:
         return []
-    from neardup.kernels.match import LCS_CAP, TILING_CAP
-
     why = LCS_CAP if MEASURES[measure].counting == "order" else TILING_CAP
     return [f"common text may be undercounted for {counted(capped, 'pair')}: {why}"]
 

@@ -10,6 +10,7 @@ from neardup.deduplication.group.decisions import Decisions, Heads, decisions_of
 from neardup.deduplication.group.leaders import Grouped, GroupRules, group_found, merge_tables, only_pairs
 from neardup.deduplication.group.loss import Standing, initial_standing, with_lost, with_passages
 from neardup.deduplication.group.rows import CopyClasses, JudgedRows, classes, keep_rank
+from neardup.deduplication.join.common_text import count_common, counting_of
 from neardup.deduplication.join.criterion import Related, at_least, every_pair
 from neardup.deduplication.join.pairs import PairRoom, Pairs, verified_room
 from neardup.deduplication.join.rows import Rows
@@ -266,11 +267,6 @@ def _count_pairs(
     measure = MEASURES[search.measure]
     if measure.features != "tokens":
         return _verify(stores, pairs, measure, work, meter)
-    from neardup.deduplication.join.common_text import (  # other runs need not wait for its kernels
-        count_common,
-        counting_of,
-    )
-
     criterion, counting = every_pair(measure.formula), counting_of(search, shingles)
     with meter.stage("verify", pairs.num_rows, "pairs") as advance:
         return count_common(pairs, stores.of("tokens"), criterion, counting, work.threads, advance).pairs

@@ -7,6 +7,7 @@ import numpy as np
 from neardup.deduplication.group.leaders import Grouped, GroupRules
 from neardup.deduplication.group.rows import CopyClasses, Ids, never_listed
 from neardup.deduplication.join.base_documents import ReadBase, read_base
+from neardup.deduplication.join.common_shingles import leave_out_common
 from neardup.deduplication.join.corpus import Corpus
 from neardup.deduplication.join.first_pass import LOOKED_AT, fingerprint
 from neardup.deduplication.join.method import surely_exact
@@ -67,8 +68,6 @@ def common_text(
     rows: Rows, sketches: Sketches, meter: Meter
 ) -> tuple[Rows, Sketches, CommonShingles, LearnedSets]:
     """Learn the shingles that many documents have, and leave them out."""
-    from neardup.deduplication.join.common_shingles import leave_out_common  # other runs need none of it
-
     rows, sketches, learned = leave_out_common(rows, sketches, meter)
     return rows, sketches, CommonShingles(learned.table, learned.different), LearnedSets(learned.sets)
 
