@@ -1,6 +1,6 @@
 """The state of a collection at one moment: the look-ups of a search, in terms of texts and words."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -34,9 +34,6 @@ TAGS = "tag"
 _COUNTED = 300
 """The documents with a word are counted up to this number; above it, their number is an estimate."""
 
-_KEPT_BYTES = 64 << 20
-"""The most bytes of texts kept during a search: the texts of the hits shown are needed again."""
-
 _AT_ONCE, _MOST_BYTES, _LONG = 256, 32 << 20, 1 << 20
 """The most documents, and the most bytes of text, that are compared at a time.
 
@@ -57,28 +54,6 @@ class _Compared:
     known: list[UInt64s | None]
 
 
-class _KeptTexts:
-    """Texts by document, ``_KEPT_BYTES`` of them at most, which are read once."""
-
-    def __init__(self) -> None:
-        self._held: dict[int, bytes] = {}
-        self._bytes = 0
-
-    def of(self, numbers: list[int], read: Callable[[list[int]], list[bytes]]) -> list[bytes]:
-        """The texts, in this order; ``read`` returns those of other documents."""
-        missing = [number for number in numbers if number not in self._held]
-        if not missing:
-            return [self._held[number] for number in numbers]
-        texts = read(missing)
-        new = dict(zip(missing, texts, strict=True))
-        found = [new[number] if number in new else self._held[number] for number in numbers]
-        size = sum(map(len, texts))
-        if self._bytes + size <= _KEPT_BYTES:
-            self._held |= new
-            self._bytes += size
-        return found
-
-
 class View:
     """The documents of a store, identified by numbers; valid within ``Collection.view()``, in that thread.
 
@@ -92,7 +67,6 @@ class View:
         self._total: int | None = None
         self._numbers: dict[str, int | None] = {}
         self._ids: dict[int, str] = {}
-        self._texts = _KeptTexts()
         self._lists: dict[int, Int64s] = {}
         self._facts_of: Int64s | None = None
         self._facts: dict[str, dict[int, list[Value]]] = {}
@@ -341,7 +315,7 @@ class View:
         return np.array([number for number in numbers if holds(known.get(number, ()), operator, value)], np.int64)
 
     def _load_texts(self, numbers: list[int]) -> list[bytes]:
-        return self._texts.of(numbers, lambda missing: self._unpack_texts(missing, self._packed_texts(missing)))
+        return self._unpack_texts(numbers, self._packed_texts(numbers))
 
     def _packed_texts(self, numbers: list[int]) -> list[bytes]:
         self._deadline.check()

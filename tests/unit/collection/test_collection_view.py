@@ -86,15 +86,14 @@ def test_holders_are_those_whose_sample_holds_it(collection: Collection, texts: 
             assert view.posting_counts(asked).tolist() == held
 
 
-def test_what_is_kept_of_a_search_changes_nothing(
+def test_how_many_texts_are_compared_together_changes_nothing(
     collection: Collection, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets = all_sets(collection, texts)
     with collection.view() as view:
         documents = view.everything()
-        for kept in (0, 10, 1_000):
-            monkeypatch.setattr(view_module, "_KEPT_BYTES", kept * 1_000)
-            monkeypatch.setattr(view_module, "_AT_ONCE", max(1, kept // 20))
+        for together in (1, 50):
+            monkeypatch.setattr(view_module, "_AT_ONCE", together)
             for begin, step in ((0, 7), (0, 5), (3, 7), (0, 1)):
                 some = documents[begin::step]
                 shared = view.shared(sets[5], some)
