@@ -41,8 +41,6 @@ A compressed text of more than ``_LONG`` bytes is read by itself.
 """
 _FEW_ROWS = 1_000
 """For at most this many documents the metadata is read once, for all comparisons."""
-_FEW = 5_000
-"""Fewer postings than this are sorted faster than counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,10 +241,7 @@ class View:
         documents = np.concatenate([np.empty(0, np.int64), *self._postings(hashes)])
         if among is not None:
             documents = documents[np.isin(documents, among)]
-        if len(documents) < _FEW:
-            found, hits = np.unique(documents, return_counts=True)
-            return found[hits >= least], hits[hits >= least].astype(np.int64)
-        seen = np.zeros(int(documents.max()) + 1, np.int64)  # untouched, it needs no memory
+        seen = np.zeros(int(documents.max(initial=0)) + 1, np.int64)  # untouched, it needs no memory
         found = np.empty(len(documents), np.int64)
         found = np.sort(found[: tally(documents, least, seen, found)])
         return found, seen[found]

@@ -5,7 +5,7 @@
 (``matching.py``). *Lcs* compares text in order. *Minhash* and *simhash* are the estimates of a sketch.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from time import monotonic
 from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack
 
@@ -264,17 +264,6 @@ def resemblance_by_chunks(common: int, chunks: int, tokens: tuple[int, int], len
     shared = max(common - chunks * (length - 1), min(chunks, 1))
     sizes = [max(count - length + 1, min(count, 1)) for count in tokens]
     return _value(RESEMBLANCE, shared, *sizes)
-
-
-def set_measures(a: Iterable[Hashable], b: Iterable[Hashable]) -> dict[str, Any]:
-    """Return the measures of two sets of any hashable elements: custom features, row numbers, ids.
-
-    >>> set_measures({1, 2, 3, 4}, {2, 4, 5})["resemblance"]
-    0.4
-    """
-    in_a, in_b = set(a), set(b)
-    counts = len(in_a & in_b), len(in_a), len(in_b)
-    return {"shared": counts[0], **_values({"shingles": counts})}
 
 
 _Counts: TypeAlias = dict[str, tuple[int, int, int]]

@@ -30,7 +30,6 @@ T = TypeVar("T")
 Told: TypeAlias = tuple[str, Mapping[str, Any]]
 """The text and the metadata of a document."""
 Missing: TypeAlias = Literal["error", "ignore"]
-_STEP = 0.02
 _SMALL = 32 << 10
 """Bytes of a body that is read at once, in less than a millisecond."""
 

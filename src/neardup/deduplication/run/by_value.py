@@ -23,14 +23,13 @@ SHOWN = 10
 """Values in the summary."""
 _LABEL = 24
 """Characters of a value in the summary."""
-COUNTS = ("read", "kept", "removed", "exact_copies", "near_copies", "groups", "pairs")
 
 
 @dataclass(frozen=True, eq=False)
 class ByValue:
     """The value of each new row: ``codes`` are int64[new rows], indices into ``values`` (None: no value).
 
-    ``counts`` has a row for each value, those with most documents first: ``value`` and COUNTS, int64 each.
+    ``counts`` has a row for each value, those with most documents first: the columns of ``ValueCounts``.
     """
 
     column: str

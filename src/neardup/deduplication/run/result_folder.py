@@ -20,7 +20,7 @@ from neardup.deduplication.run.account import Lost, RunAccount, decode_account, 
 from neardup.deduplication.run.kinds import KIND, counts_of
 from neardup.deduplication.run.lost_text import COLUMNS as LOST_COLUMNS
 from neardup.deduplication.run.lost_text import lost_counts
-from neardup.deduplication.run.tables import COUNTED, SOURCES
+from neardup.deduplication.run.tables import COUNTED, COUNTS, MEASURED, SOURCES
 from neardup.display import WITHOUT_TEXT, printable
 from neardup.errors import FormatError, InputError
 from neardup.io.contents import ATTACHMENTS, ATTACHMENTS_TYPE, NOT_COMPARED
@@ -55,13 +55,11 @@ _MOST_BYTES = 1 << 30
 _MOST = 1 << 40
 """A document has at most this many shingles or tokens: with more, 64 bits could not compare thresholds."""
 
-_COUNTS = ("shared", "size_a", "size_b")
-_MEASURED = ("common", "total_a", "total_b")
 _ID = "an id"
 _COLUMNS: dict[str, dict[str, Any]] = {
     "pairs": {
         **dict.fromkeys(("id_a", "id_b"), _ID),
-        **dict.fromkeys(_COUNTS, pa.int64()),
+        **dict.fromkeys(COUNTS, pa.int64()),
         **dict.fromkeys(ALWAYS, pa.float64()),
     },
     "groups": {
@@ -266,7 +264,7 @@ def _check_kinds(pairs: pa.Table, run: RunAccount) -> None:
 def _of_measure(search: SearchSettings) -> dict[str, Any]:
     """The columns that a measure adds to the pairs."""
     measure = MEASURES[search.measure]
-    added: dict[str, Any] = {} if measure.of_shingles else dict.fromkeys(_MEASURED, pa.int64())
+    added: dict[str, Any] = {} if measure.of_shingles else dict.fromkeys(MEASURED, pa.int64())
     if measure.column:
         added[measure.column] = pa.float64()
     return added
@@ -326,16 +324,16 @@ def _check_ranks(ranks: pa.Table) -> None:
 
 
 def _check_pairs(name: str, pairs: pa.Table, search: SearchSettings) -> None:
-    shared, size_a, size_b = (column(pairs, key) for key in _COUNTS)
+    shared, size_a, size_b = (column(pairs, key) for key in COUNTS)
     sane = _within(size_a, 1, _MOST) and _within(size_b, 1, _MOST) and bool((shared >= 0).all())
     _require(sane and bool((shared <= np.minimum(size_a, size_b)).all()), f"the counts in {name} are impossible")
     for key, whole in zip(ALWAYS, (size_a + size_b - shared, size_a, size_b), strict=True):
         _require(np.array_equal(pairs[key].to_numpy(), shared / whole), f"{key} in {name} contradicts its counts")
     counted = [shared, size_a, size_b]
     if not MEASURES[search.measure].of_shingles:
-        counted = [column(pairs, key) for key in _MEASURED]
+        counted = [column(pairs, key) for key in MEASURED]
         _require(all(_within(numbers, 0, _MOST) for numbers in counted), f"the counts in {name} are impossible")
-    near = at_least(pa.table(counted, names=list(_COUNTS)), criterion_of(search))
+    near = at_least(pa.table(counted, names=list(COUNTS)), criterion_of(search))
     _require(bool(near.all()), f"pairs in {name} are below the threshold")
 
 

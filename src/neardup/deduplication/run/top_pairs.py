@@ -19,7 +19,7 @@ from neardup.deduplication.run.find import IGNORE, IGNORE_COMMON, given_to
 from neardup.deduplication.run.pipeline import Meter, Pipeline, Stage
 from neardup.deduplication.run.stages import groups, search
 from neardup.deduplication.run.stages.records import Inputs, Notes
-from neardup.deduplication.run.tables import pair_table
+from neardup.deduplication.run.tables import COUNTS, MEASURED, pair_table
 from neardup.display import counted, similarity, size
 from neardup.display.view import heading, name_of, paragraph, table, view
 from neardup.errors import SettingError
@@ -100,7 +100,7 @@ class TopPairs:
 
 
 def _in_common(row: dict[str, Any]) -> str:
-    names = ("common", "total_a", "total_b") if "common" in row else ("shared", "size_a", "size_b")
+    names = MEASURED if "common" in row else COUNTS
     shared, size_a, size_b = (row[name] for name in names)
     return f"{shared:,} of {size_a:,} + {size_b:,}"
 

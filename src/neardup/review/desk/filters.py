@@ -37,16 +37,6 @@ NUMBERS = {
     "stake": "bytes of text that no kept document holds",
     "lost": "shingles that no kept document holds",
 }
-NAMES = {
-    "decided": "yes, no, partly, or nothing to decide",
-    "verdict": "duplicate, keep both, not alike or unsure",
-    "kind": "a kind of difference, or a word of its name",
-    "tag": "a tag on a member",
-    "fate": "keep or remove, as decided for a member",
-    "id": "the id of a member",
-    "file": "the file of a member, or the last part of its path",
-    "path": "a folder of a member, or the beginning of its file name",
-}
 SOURCE = "source"
 """The field of results that have the sources of documents."""
 
