@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -217,6 +218,23 @@ def test_a_collection_is_that_of_the_texts_cleaned_by_hand(tmp_path: Path) -> No
         assert again.settings.fingerprint.cleaning == Settings.of(**RULES).cleaning
     with pytest.raises(SettingError):
         nd.Collection(tmp_path / "a.neardup", ignore_numbers=False)
+
+
+def test_a_large_text_is_cleaned_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from neardup.collection import entries
+    from neardup.collection.entries import entries_of
+    from neardup.collection.settings import CollectionSettings
+    from neardup.errors import LimitError
+    from neardup.runtime import Deadline
+
+    settings = CollectionSettings.of(**RULES)
+    text = " ".join(texts())
+    whole = entries_of(pa.array([text]), ["a"], [{}], settings)
+    monkeypatch.setattr(entries, "PORTION", 100)
+    made = entries.portioned_data(text.encode(), settings, Deadline(60, lambda: LimitError("late", "", "")))
+    assert np.array_equal(made.shingles.size, whole.shingles[0])
+    assert np.array_equal(made.signature, whole.signatures[0])
+    assert (made.stream, made.tokens) == (whole.streams[0], whole.tokens[0])
 
 
 def test_parts_are_those_of_one_run_and_a_mix_is_refused(tmp_path: Path) -> None:

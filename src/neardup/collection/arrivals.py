@@ -350,7 +350,7 @@ def _likeness(store: Store, own: _Side, size: int, first: Repeated, other: _Side
         [packed], [row] = store.packed(number), store.rows(number)
         other = _Side(packed, row.metadata)
     texts = (unpack(own.packed, ""), unpack(other.packed, "")) if first.shared == size == first.size else None
-    return likeness(own.metadata, other.metadata, texts)
+    return likeness(own.metadata, other.metadata, texts, known=store.settings.has_parts)
 
 
 class _Near(NamedTuple):

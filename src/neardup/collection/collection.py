@@ -69,7 +69,8 @@ class Questions(StoredDocuments):
             ignore = [*ignore, *texts_of(self.store)]
         settings = as_compared(self.store.settings.as_dict())
         compared = compare(one.text, other.text, **{**settings, **how, "ignore": ignore})
-        return replace(compared, not_compared=differing_parts(one.metadata, other.metadata))
+        parts = differing_parts(one.metadata, other.metadata, known=self.store.settings.has_parts)
+        return replace(compared, not_compared=parts or ())
 
     def search(
         self,
@@ -302,7 +303,7 @@ class Collection(Questions, GroupsAndDecisions):
         """Fingerprint documents for ``put_prepared``, in any thread; nothing is stored. ``metadata``: any JSON.
 
         Raises InputError for documents that the collection cannot keep, and LimitError when the call takes longer
-        than ``seconds``; it stops between two documents.
+        than ``seconds``; it stops between two portions of a megabyte.
         """
         return entries_named(ids, texts, metadata, self.settings, deadline_in(seconds))
 

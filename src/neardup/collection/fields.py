@@ -238,12 +238,16 @@ def parts_in(metadata: Mapping[str, Any]) -> tuple[Attachment, ...]:
     )
 
 
-def differing_parts(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, ...]:
+def differing_parts(a: Mapping[str, Any], b: Mapping[str, Any], *, known: bool) -> tuple[str, ...] | None:
     """Return the kinds of parts beside the text in which two documents differ, by their metadata.
 
-    >>> differing_parts({"not_compared": {"images": "88d4"}}, {"year": 2020})
+    ``known``: a document whose metadata names no parts has none; else the kinds are None unless both name some.
+
+    >>> differing_parts({"not_compared": {"images": "88d4"}}, {"year": 2020}, known=True)
     ('images',)
     """
+    if not known and not (NOT_COMPARED in a and NOT_COMPARED in b):
+        return None
     return differing_kinds(parts_in(a), parts_in(b))
 
 

@@ -93,7 +93,7 @@ class WithLikeness(PlainData):
     ``copy`` is the class of their texts: "identical" for the same characters but for white space and normal form,
     "same words" for the same tokens in the same order with other characters, else None. ``difference`` is the
     first difference of characters of the same words. ``not_compared`` are the kinds of parts beside the texts,
-    such as images, that differ; None of a representative itself.
+    such as images, that differ; None if they are not known.
     """
 
     copy: CopyClass | None

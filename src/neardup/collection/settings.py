@@ -33,7 +33,9 @@ class CollectionSettings:
     2⁶⁴ / scale is in the sample of its document, and at least the ``floor`` smallest.
 
     ``secret`` (32 bytes) is the key of the hashes, drawn when the collection is created: anyone who knows it can
-    forge the counts. It is stored only in the file, and is not a setting that users see or set.
+    forge the counts. It is stored only in the file, and is not a setting that users see or set. ``has_parts``: the
+    metadata of each document names the parts of its file that are not in its text; not so in collections of
+    earlier versions.
 
     >>> CollectionSettings.of(scale=64).as_dict()
     {'length': 5, 'slots': 64, 'scale': 64, 'floor': 8}
@@ -42,6 +44,7 @@ class CollectionSettings:
     fingerprint: Settings = field(default_factory=partial(Settings.of, slots=_SLOTS))
     samples: SampleSettings = field(default_factory=SampleSettings)
     secret: bytes = field(default_factory=new_secret, repr=False, compare=False)
+    has_parts: bool = field(default=True, repr=False, compare=False)
 
     @classmethod
     def of(cls, **values: Unpack[CollectionKeywords]) -> "CollectionSettings":

@@ -393,7 +393,7 @@ class Collections:
         shared, size, of_size = best.evidence.shared, best.evidence.size_query, best.evidence.size_hit
         there = self.get(best.id)
         texts = (text.encode("utf-8", "replace"), there.text.encode("utf-8", "replace"))
-        alike = likeness(metadata, there.metadata, texts if shared == size == of_size else None)
+        alike = likeness(metadata, there.metadata, texts if shared == size == of_size else None, known=True)
         action: Action = "rejected" if rejected else "kept"
         return NearCopy(id, best.id, shared, size, of_size, action, **vars(alike))
 

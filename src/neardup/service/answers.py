@@ -299,7 +299,7 @@ class ExplainAnswer:
 class ServiceComparison:
     """All measures and differences of two stored documents, as in `neardup compare --json`, without the evidence.
 
-    `not_compared`: the kinds of parts beside the texts that differ.
+    `not_compared`: the kinds of parts beside the texts that differ, or null where they are not known.
     """
 
     a: str
@@ -312,7 +312,7 @@ class ServiceComparison:
     caps: tuple[str, ...]
     proven: bool
     difference: str = ""
-    not_compared: tuple[str, ...] = ()
+    not_compared: tuple[str, ...] | None = None
     differences: dict[str, Any] | None = None
 
 

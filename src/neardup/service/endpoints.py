@@ -1,7 +1,7 @@
 """The endpoints of a collection, with their parameters, errors and records."""
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Annotated, Any, get_args
 
 from msgspec import Meta
@@ -429,11 +429,12 @@ def _compare(
         most = f"{COMPARED_BYTES:,} characters in both, and in the boilerplate"
         raise RefusedError(413, "The documents are too large to compare", most)
     both = compared_texts(*texts, **as_compared(executor.settings), seconds=seconds, ignore=base)
-    both = replace(both, not_compared=differing_parts(of_a, of_b))
-    names = {field.name for field in fields(answers.ServiceComparison)} - {"a", "b", "differences"}
+    parts = differing_parts(of_a, of_b, known=executor.has_parts)
+    both = replace(both, not_compared=parts or ())
+    names = ("settings", "measures", "left_out", "kind", "degraded", "caps", "proven", "difference")
     values: dict[str, Any] = {name: getattr(both, name) for name in names}
     differences = both.alignment.differing()
-    return answers.ServiceComparison(pair.a, pair.b, **values, differences=differences)
+    return answers.ServiceComparison(pair.a, pair.b, **values, not_compared=parts, differences=differences)
 
 
 def _add_groups(routes: Routes, executor: Executor) -> None:

@@ -84,6 +84,11 @@ class Executor:
         """The settings of the collection."""
         return self.own.settings.as_dict()
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether the metadata names the parts beside the text of each document that has some."""
+        return self.own.settings.has_parts
+
     async def require_store(self, *, partial: bool) -> None:
         """Raise RefusedError if the collection cannot be used; ``partial`` is for shards."""
         self.require_file()

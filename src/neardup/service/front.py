@@ -60,6 +60,11 @@ class Front(Executor):
         """The settings of all shards."""
         return self.shards.settings()
 
+    @property
+    def has_parts(self) -> bool:
+        """True: services of earlier versions, whose shards may lack them, are no shards."""
+        return True
+
     async def require_store(self, *, partial: bool) -> None:
         """Raise RefusedError unless each shard is ready; with ``partial``, unless one is."""
         await self.read(lambda: self.shards.ask(lambda _, part: part.require_ready(), partial=partial))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from neardup.collection import Collection
 from neardup.collection.fields import differing_parts, parts_in, with_parts
 from neardup.collection.shards import Collections
+from neardup.collection.store.file import LOG_KEY
+from neardup.collection.store.header import sealed_header
 from neardup.errors import InputError
 from neardup.io.formats import content
 from neardup.review.desk.desk import Desk
@@ -93,6 +96,25 @@ def test_parts_go_with_a_document_that_is_exported(folder: Path, tmp_path: Path)
         assert (found.copy, found.difference, found.not_compared) == ("same words", SIGN, IMAGES)
 
 
+def test_in_a_collection_of_an_earlier_version_parts_are_not_known(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "c.neardup"
+    with Collection(path) as made:
+        made.add([{"id": "before", "text": MINUS}])
+    with closing(sqlite3.connect(path)) as file:
+        header = dict(file.execute("SELECT key, value FROM header"))
+        header.pop(LOG_KEY)
+        assert header.pop("parts") == "named"
+        sealed = sealed_header(header)
+        file.execute("DELETE FROM header WHERE key = 'parts'")
+        file.execute("UPDATE header SET value = ? WHERE key = 'seal'", (sealed["seal"],))
+        file.commit()
+    with Collection(path) as made:
+        found = made.add(folder, near=0.8).near
+        assert [one.not_compared for one in found if one.of == "before"] == [None] * len(found)
+        assert {one.copy for one in found} == {"identical", "same words", None}
+        assert made.compare("before", "a.html").not_compared == ()
+
+
 def test_pages_fold_only_documents_of_the_same_characters_and_parts(folder: Path, tmp_path: Path) -> None:
     with Collection(tmp_path / "c.neardup") as made:
         made.add(folder, near=0.8, on_near="link")
@@ -114,9 +136,10 @@ def test_attachments_and_unread_parts_are_kept_as_digests() -> None:
         ("comments", content.UNREAD),
     ]
     other = with_parts({}, (*content.sorted_attachments([("plan.pdf", 4, "88d4")]), *parts[2:]))
-    assert differing_parts(kept, other) == ("attachments",)
-    assert differing_parts(kept, kept) == ()
-    assert differing_parts(kept, {}) == ("attachments", "comments")
+    assert differing_parts(kept, other, known=True) == ("attachments",)
+    assert differing_parts(kept, kept, known=False) == ()
+    assert differing_parts(kept, {}, known=False) is None
+    assert differing_parts(kept, {}, known=True) == ("attachments", "comments")
     assert with_parts({"year": 2020}, ()) == {"year": 2020}
 
 

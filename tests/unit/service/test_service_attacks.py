@@ -205,14 +205,14 @@ def test_fingerprinting_ends_with_the_time_of_its_request(
     read: list[int] = []
     plain = entries._stream
 
-    def slow(portion: bytes) -> bytes:
+    def slow(portion: bytes) -> Any:
         read.append(len(portion))
         time.sleep(0.3)
         return plain(portion)
 
     monkeypatch.setattr(entries, "_stream", slow)
     monkeypatch.setattr(service.executor, "limits", Limits.of(seconds=0.2))
-    refused = service("PUT", "/v1/documents?id=large", {"text": "word " * 900_000})
+    refused = service("PUT", "/v1/documents?id=large", {"text": "word " * 600_000})
     assert (refused.status, refused.error["code"]) == (503, "timeout")
     assert len(read) <= 1
     assert service("GET", "/v1/documents?id=large").status == 404

@@ -60,7 +60,8 @@ def members_of(store: Store, row: GroupRow, found: Sequence[MemberRow]) -> list[
         own, size = documents[one.document], sizes[one.document]
         leads = one.document == row.representative
         texts = (unpack(packed[own.number], own.id), unpack(of_head, head.id)) if own.number in packed else None
-        alike = records.Likeness() if leads else likeness(own.metadata, head.metadata, texts)
+        known = store.settings.has_parts
+        alike = records.Likeness() if leads else likeness(own.metadata, head.metadata, texts, known=known)
         near: records.Held = "resemblance" if reaches(one.shared, size, of_size, row.threshold) else "decision"
         by: records.Held = "representative" if leads else near
         members.append(records.StoredMember(own.id, one.shared, size, of_size, by, **vars(alike)))

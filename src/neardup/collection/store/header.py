@@ -13,6 +13,9 @@ from neardup.runtime import SECRET_BYTES, installed_version
 from neardup.tables import FORMAT_VERSION as FINGERPRINT_VERSION
 from neardup.unicode import UNICODE_VERSION
 
+_PARTS = "parts"
+"""The key of a collection whose documents all name the parts of their files that are not in their texts."""
+
 
 def header_of(settings: CollectionSettings, **more: str) -> dict[str, str]:
     """The header of a new collection, with ``more`` entries under its seal."""
@@ -22,6 +25,7 @@ def header_of(settings: CollectionSettings, **more: str) -> dict[str, str]:
         "unicode": UNICODE_VERSION,
         "settings": json.dumps(settings.as_dict()),
         "secret": settings.secret.hex(),
+        _PARTS: "named",
     }
     return sealed_header(header | more)
 
@@ -46,7 +50,7 @@ def settings_of(header: Mapping[str, str], place: Place) -> CollectionSettings:
         )
     try:
         settings = CollectionSettings.of(**json.loads(header["settings"]))
-        return replace(settings, secret=_secret(header["secret"]))
+        return replace(settings, secret=_secret(header["secret"]), has_parts=header.get(_PARTS) == "named")
     except (KeyError, TypeError, ValueError, SettingError) as error:
         raise damaged_error(place, f"its settings cannot be read ({error})") from error
 

@@ -5,7 +5,7 @@
 # fmt: off
 
 from neardup.text.sketch.cleaning import (
-    Cleaned, both_keys, clean_texts, nothing_left_out, text_batch,
+    Cleaned, both_keys, clean_texts, nothing_left_out, text_batch, without_masks,
 )
 from neardup.text.sketch.documents import (
     BaseText, NO_BASE_TEXT, ShingleSets, WantedWindows, base_text_of, character_hashes, classic_coefficients,

@@ -105,6 +105,19 @@ def some_cleaned(texts: pa.Array, rows: Int64s, settings: TextSettings) -> tuple
     return clean.texts, np.arange(len(rows)), clean.settings
 
 
+def without_masks(text: bytes, settings: TextSettings) -> tuple[bytes, TextSettings]:
+    """Return a text with spaces over its masked places, tokenized, and the settings that leave out the rest.
+
+    The rest are tokens: a text may be cut between tokens first.
+    """
+    rules = settings.cleaning
+    if not rules.mask and not rules.tokenizer:
+        return text, settings
+    of_whole_text = replace(settings, cleaning=Cleaning(mask=rules.mask, tokenizer=rules.tokenizer))
+    clean = clean_texts(pa.array([text], pa.large_binary()), of_whole_text)
+    return clean.texts[0].as_py(), replace(settings, cleaning=replace(rules, mask=(), tokenizer=""))
+
+
 def both_keys(words: UInt64s, tokens: UInt64s) -> UInt64s:
     """Return stream keys, uint64[n, 2], that are equal only where both the given ones are."""
     pairs = np.ascontiguousarray(np.concatenate((words, tokens), axis=1))
