@@ -124,6 +124,19 @@ class Handlers:
         """Handle text."""
 
 
+class People(Handlers):
+    """The names of those who comment on a workbook or on slides, by their ids."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Handle the start of an element."""
+        if tag in ("tc:person", "p:cmAuthor", "p188:author"):
+            name = attributes.get("displayName") or attributes.get("name", "")
+            self.names[attributes.get("id", "")] = name
+
+
 class Text:
     """Text that grows piece by piece, to the greatest length of the text of a document."""
 

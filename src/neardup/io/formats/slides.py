@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from neardup.io.formats import content as contents
 from neardup.io.formats.drawings import Shapes
-from neardup.io.formats.package import Handlers, Package, Text, read_package
+from neardup.io.formats.package import Handlers, Package, People, Text, read_package
 
 _HIDDEN = ("0", "false")
 _COMMENTS = {"p:cm", "p188:cm", "p188:reply"}
@@ -26,7 +26,7 @@ def _read(package: Package) -> contents.Content:
     order = _Order(package)
     package.parse(main, order)
     package.leave_unread(main)
-    people = _People()
+    people = People()
     for name in package.related_parts(main, "commentAuthors", "authors"):
         package.parse(name, people)
     relations = package.relations(main)
@@ -95,17 +95,6 @@ class _Slide(Shapes):
         elif tag == "p:txBody" and self._is_below and self._is_placeholder:
             return True
         return super().start(tag, attributes)
-
-
-class _People(Handlers):
-    """The names of those who comment, by their ids."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if tag in ("p:cmAuthor", "p188:author"):
-            self.names[attributes.get("id", "")] = attributes.get("name", "")
 
 
 class _Comments(Shapes):

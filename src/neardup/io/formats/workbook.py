@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 from neardup.io.formats import content as contents
 from neardup.io.formats.drawings import SEPARATOR, drawn_text, shortest
-from neardup.io.formats.package import Handlers, Package, Text, read_package
+from neardup.io.formats.package import Handlers, Package, People, Text, read_package
 
 # Built-in formats of dates and times (ECMA-376 part 1, 18.8.30), those of East Asia included.
 _DATES = {*range(14, 18), 22, *range(27, 37), *range(50, 59)}
@@ -58,7 +58,7 @@ def _read(package: Package) -> contents.Content:
         package.parse(name, styles)
     for name in package.related_parts(main, "richValueRel"):  # images within cells
         package.leave_unread(name)
-    people = _People()
+    people = People()
     for name in package.related_parts(main, "person"):
         package.parse(name, people)
     text, has_content = Text(), False
@@ -324,17 +324,6 @@ def column_number(place: str) -> int:
     for letter in letters[0] if letters else "":
         number = 26 * number + ord(letter) - 64
     return number if number <= _MOST_COLUMNS else 0
-
-
-class _People(Handlers):
-    """The names of those who comment, by their ids."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if tag == "tc:person":
-            self.names[attributes.get("id", "")] = attributes.get("displayName", "")
 
 
 class _Comments(Handlers):

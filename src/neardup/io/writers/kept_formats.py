@@ -47,8 +47,8 @@ class CompressedFile:
             self._raw.close()
 
 
-class _FileSink:
-    """Writes the rows of tables into one file as they come."""
+class FileSink:
+    """Writes pieces, or the rows of tables, into one file as they come."""
 
     def __init__(self, path: Path, compression: str | None) -> None:
         self.path = path
@@ -66,25 +66,25 @@ class _FileSink:
         """Return the kept rows with the extra columns."""
         return kept_rows(native.table, keep, extra)
 
+    def write(self, item: Any) -> None:
+        """Write the pieces."""
+        for piece in item:
+            self._file.write(piece)
+
     def close(self) -> None:
         """Finish the file."""
         self._file.close()
 
 
-class LinesSink(_FileSink):
+class LinesSink(FileSink):
     """Writes lines; further columns are appended to each line's object."""
 
     def prepare(self, native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
         """Return the kept pieces of the block."""
         return line_pieces(native, keep, extra)
 
-    def write(self, item: list[Any]) -> None:
-        """Write the pieces."""
-        for piece in item:
-            self._file.write(piece)
 
-
-class CsvSink(_FileSink):
+class CsvSink(FileSink):
     """Writes kept rows with the delimiter and compression of the input."""
 
     def __init__(self, path: Path, schema: Any, delimiter: str, compression: str | None) -> None:
@@ -107,7 +107,7 @@ class CsvSink(_FileSink):
         super().close()
 
 
-class ArrowSink(_FileSink):
+class ArrowSink(FileSink):
     """Writes the kept rows of each chunk as record batches, to a stream or to a file with random access."""
 
     def __init__(self, path: Path, schema: Any, *, stream: bool, codec: str | None = None) -> None:

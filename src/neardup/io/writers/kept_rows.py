@@ -1,12 +1,13 @@
 """Write the kept documents in the format of the input, or as JSON in a stream, while the next chunks are read."""
 
 import tempfile
-import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
@@ -272,70 +273,45 @@ Item = TypeVar("Item")
 
 
 class Background(Generic[Item]):
-    """Calls ``work`` for each item in order, in a thread; put or close raises its exception.
+    """Calls ``work`` for each item in order, in a thread; put or close raises its exception, and no item follows.
 
-    Items of at most ``most`` bytes wait, or one.
+    Besides the item at work, items of at most ``most`` bytes wait, or one.
     """
 
     def __init__(self, work: Callable[[Item], None], most: int) -> None:
         self._work, self._most = work, most
-        self._waiting: deque[tuple[Item, int]] = deque()
-        self._bytes = 0
-        self._ended = False
-        self._error: BaseException | None = None
-        self._change = threading.Condition()
-        # A daemon: a run that is interrupted between two chunks must not wait for an idle writer.
-        self._thread = threading.Thread(target=self._run, name="neardup-writer", daemon=True)
-        self._thread.start()
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="neardup-writer")
+        self._items: deque[tuple[Future[None], int]] = deque()
+        self._failed = False
 
     def put(self, item: Item, size: int) -> None:
         """Put an item into the queue; blocks while too many bytes are waiting."""
-        with self._change:
-            self._change.wait_for(lambda: self._error or not self._bytes or self._bytes + size <= self._most)
-            self._raise()
-            self._waiting.append((item, size))
-            self._bytes += size
-            self._change.notify_all()
+        while self._items and (self._items[0][0].done() or self._is_full(size)):
+            self._items.popleft()[0].result()
+        self._items.append((self._pool.submit(self._run, item), size))
 
     def close(self) -> None:
         """Wait until all items are written."""
-        self._end()
-        self._raise()
+        while self._items:
+            self._items.popleft()[0].result()
+        self._pool.shutdown()
 
     def stop(self) -> None:
         """End the thread without writing the waiting items."""
-        with self._change:
-            self._waiting.clear()
-        self._end()
+        self._pool.shutdown(cancel_futures=True)
 
-    def _end(self) -> None:
-        with self._change:
-            self._ended = True
-            self._change.notify_all()
-        self._thread.join()
+    def _is_full(self, size: int) -> bool:
+        waiting = sum(waits for _, waits in islice(self._items, 1, None))
+        return waiting > 0 and waiting + size > self._most
 
-    def _run(self) -> None:
+    def _run(self, item: Item) -> None:
+        if self._failed:
+            return
         try:
-            while (item := self._next()) is not None:
-                self._work(item[0])
-        except BaseException as error:
-            with self._change:
-                self._error = error
-                self._change.notify_all()
-
-    def _next(self) -> tuple[Item, int] | None:
-        with self._change:
-            self._change.wait_for(lambda: self._waiting or self._ended)
-            if not self._waiting:
-                return None
-            item = self._waiting.popleft()
-            self._bytes -= item[1]
-            self._change.notify_all()
-            return item
-
-    def _raise(self) -> None:
-        if self._error is not None:
-            raise self._error
+            self._work(item)
+        except BaseException:
+            self._failed = True
+            raise
 
 
 class StreamOutput(OutputFolder):

@@ -21,7 +21,7 @@ from neardup.display import printable
 from neardup.io.containers.codecs import GZIP_LEVEL
 from neardup.io.containers.warc import WarcRecord, head_end, stream_records
 from neardup.io.readers.base import Capture, NativeRecords, Removal
-from neardup.io.writers.kept_formats import CompressedFile
+from neardup.io.writers.kept_formats import FileSink
 
 _END = b"\r\n\r\n"
 PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -34,7 +34,7 @@ Removals: TypeAlias = Callable[[int, int], Removal]
 """The removal of the record of a number in the file at a position."""
 
 
-class RecordsSink:
+class RecordsSink(FileSink):
     """Writes records; with ``members`` each is a gzip member, as in the file it comes from.
 
     With ``removals``, other records are written in the place of those that go.
@@ -43,17 +43,8 @@ class RecordsSink:
     def __init__(
         self, path: Path, compression: str | None, *, members: bool, removals: Removals | None = None
     ) -> None:
-        self.path = path
+        super().__init__(path, None if members else compression)
         self._members, self._removals = members, removals
-        self._file = CompressedFile(path, None if members else compression)
-
-    @property
-    def size(self) -> int:
-        """The bytes written so far."""
-        return self._file.tell()
-
-    def expect(self, size: int) -> None:
-        """Do nothing: records are written as they come."""
 
     def prepare(self, native: NativeRecords, keep: npt.NDArray[np.bool_], extra: Any) -> list[bytes] | None:
         """Return the records that stay and those in the place of others, in order."""
@@ -71,15 +62,6 @@ class RecordsSink:
             for place in range(len(stay))
         )
         return [record for record in records if record] or None
-
-    def write(self, item: list[bytes]) -> None:
-        """Write the records."""
-        for record in item:
-            self._file.write(record)
-
-    def close(self) -> None:
-        """Finish the file."""
-        self._file.close()
 
     @staticmethod
     def _whole(native: NativeRecords, place: int) -> WarcRecord:
