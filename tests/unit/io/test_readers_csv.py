@@ -209,7 +209,7 @@ def test_a_header_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe,b\n1,2\n"])
 def test_no_header(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(InputError, match="no header row"):
+    with pytest.raises(InputError, match="is not a CSV file with a header row"):
         opened(tmp_path / "a.csv", content)
     (tmp_path / "b.csv").write_bytes(b"text\nx\n")
     got, _, problems = read_all(open_documents(tmp_path), ["text"])
@@ -221,7 +221,7 @@ def test_headers_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"text\na\n")
     (tmp_path / "b.csv").write_bytes(b"body\na\n")
     assert_refused(
-        (InputError, "in only one", lambda: open_documents(tmp_path)),
+        (InputError, "is missing in", lambda: open_documents(tmp_path)),
         (InputError, "more than once", lambda: opened(tmp_path / "a.csv", b"text,text\na,b\n")),
     )
 

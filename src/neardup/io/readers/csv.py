@@ -23,14 +23,11 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from neardup.display import counted
-from neardup.errors import InputError
 from neardup.io.readers import base
-from neardup.io.readers.arrow import valid_strings
-from neardup.io.readers.fields import VirtualColumns
-from neardup.io.readers.files import UNREADABLE, FileChunk
+from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.lines import BYTE_ORDER_MARK, HEAD_BYTES, Stream, StreamDocuments
 from neardup.io.readers.sources import Source, suffix_of
-from neardup.io.readers.tables import constant, partition_columns
+from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_formats import CsvSink, extended_schema
 from neardup.settings import ReadingSettings
 
@@ -59,7 +56,7 @@ _FAR = 4
 _AT_START, _PLAIN, _QUOTED, _AT_QUOTE = range(4)
 
 
-class CsvDocuments(StreamDocuments):
+class CsvDocuments(StreamDocuments, TableDocuments):
     """CSV or TSV files that all have the same header."""
 
     format: base.Format = "csv"
@@ -74,19 +71,12 @@ class CsvDocuments(StreamDocuments):
         self._skipped: dict[int, int] = {}
         self.dialects = [self._dialect(i, reading.delimiter) for i in range(len(self.sources))]
         self.findings.notes += self._dialect_notes()
-        self.headers = [self._header(i) for i in range(len(self.sources))]
-        self.header = self._common_header()
-        self.text: str | None = None
-        self.virtual = VirtualColumns()
-        partition, notes = partition_columns(self.sources, self.header)
-        self.partition = [field.with_type(pa.string()) for field in partition]
-        self.findings.notes += notes
-        self.schema = pa.schema([*((name, pa.string()) for name in self.header), *self.partition])
+        called, allowed = "a CSV file with a header row", "A first row with the names of the columns"
+        self.headers = self.read_heads(self._header, called, allowed)
+        self.settle([None if header is None else _strings_of(header) for header in self.headers])
+        self._partition = [field.with_type(pa.string()) for field in self._partition]  # as all values of CSV
+        self.schema = pa.schema([*self._stored, *self._partition])
         self.columns = self._kinds()
-
-    def require(self, text: str, id: str | None) -> None:
-        """Accept any record; names and values other than the text are made valid UTF-8."""
-        self.text, self.virtual = text, VirtualColumns.of(self.schema.names, text, id)
 
     def stream(self, position: int) -> Stream:
         """Open a file, behind the line that only names its delimiter."""
@@ -134,31 +124,15 @@ class CsvDocuments(StreamDocuments):
         ]
 
     def _header(self, position: int) -> tuple[str, ...]:
-        try:
-            return header_of(partial(self.stream, position), self.dialects[position])
-        except UNREADABLE as error:
-            self.failures[position] = base.failure_text(error)
-            return ()
-
-    def _common_header(self) -> tuple[str, ...]:
-        good = [i for i in range(len(self.sources)) if i not in self.failures]
-        if not good:
-            raise InputError(
-                f"{self.names[0]} has no header row: {self.failures[0]}",
-                "A first row with the names of the columns",
-                "Check that this is the right file, and the whole file",
-            )
-        first = self.headers[good[0]]
-        for i in good:
-            _check_header(self.names[good[0]], first, self.names[i], self.headers[i])
-        return first
+        return header_of(partial(self.stream, position), self.dialects[position])
 
     def _kinds(self) -> tuple[base.Column, ...]:
+        names = self._stored.names
         for chunk in islice(self.chunks(), len(self.sources)):
-            table = chunk.read(self.header).table.slice(0, SAMPLE_ROWS)
+            table = chunk.read(names).table.slice(0, SAMPLE_ROWS)
             if table.num_rows:
-                return tuple(base.Column(name, _kind(table[name])) for name in self.header)
-        return tuple(base.Column(name, "text") for name in self.header)
+                return tuple(base.Column(name, _kind(table[name])) for name in names)
+        return tuple(base.Column(name, "text") for name in names)
 
     @property
     def kept_name(self) -> str:
@@ -169,57 +143,44 @@ class CsvDocuments(StreamDocuments):
         """Open a file for records; those of one file have its order, delimiter and compression."""
         if position is None:
             return CsvSink(path, extended_schema(self.schema, extra), self.delimiter, self.compression)
-        schema = pa.schema([(name, pa.string()) for name in self.headers[position]])
-        delimiter = self.dialects[position].delimiter
+        schema, delimiter = self.own_schema(position), self.dialects[position].delimiter
         return CsvSink(path, extended_schema(schema, extra), delimiter, self.sources[position].compression)
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
     ) -> Iterator[base.Chunk | None]:
         """Yield the chunks of one file."""
-        names = self.header if columns is None else tuple(self.virtual.roots(columns))
         stream = CsvStream(
             self.names[position],
             partial(self._records, position),
             self.dialects[position],
             self.headers[position],
-            names,
+            self.in_file(columns) or self._stored.names,
             self._chunk_bytes,
         )
         index = first
         for batch in stream.batches():
-            yield _RecordsChunk(index, self, position, batch.first, batch) if want(index) else None
+            yield _RecordsChunk(index, self, position, batch.first, batch.table, batch) if want(index) else None
             index += 1
         if stream.error is not None:
             yield self.rest_lost(position, index, stream.error, stream.records)
 
 
 @dataclass(frozen=True, eq=False)
-class _RecordsChunk(FileChunk):
+class _RecordsChunk(TableChunk):
     """Some records of one file, decoded already."""
 
-    owner: CsvDocuments
     batch: "Batch"
 
-    def read(self, columns: Sequence[str]) -> base.ReadRows:
-        """Read the requested columns."""
-        table = self.owner.virtual.table(self.batch.table, columns)
-        if self.owner.text is not None:
-            table = valid_strings(table, self.owner.text)
-        return base.ReadRows(table, self._row_numbers(), self.batch.rejected)
-
-    def read_native(self, *, own: bool = False) -> base.NativeRows:
-        table = self.batch.table
-        if own:
-            table = table.select(list(self.owner.headers[self.position]))
-        for field in () if own else self.owner.partition:
-            table = table.append_column(field, constant(self.owner.sources[self.position], field, table.num_rows))
-        return base.NativeTable(self._row_numbers(), table, (), self.position)
-
-    def _row_numbers(self) -> base.RowNumbers:
+    def decode(self, columns: list[str] | None) -> tuple[Any, base.RowNumbers, tuple[base.Problem, ...]]:
+        """Return the good records, their numbers, and the problems of the others."""
         good = np.ones(self.batch.records, np.bool_)
         good[[problem.row - self.first_row for problem in self.batch.rejected if problem.row is not None]] = False
-        return np.flatnonzero(good) + self.batch.first
+        return self.table, np.flatnonzero(good) + self.first_row, self.batch.rejected
+
+
+def _strings_of(header: Sequence[str]) -> pa.Schema:
+    return pa.schema([(name, pa.string()) for name in header])
 
 
 def _kind(column: Any) -> base.Kind:
@@ -232,22 +193,6 @@ def _kind(column: Any) -> base.Kind:
         except (pa.ArrowException, UnicodeDecodeError):
             continue
     return "text"
-
-
-def _check_header(first: str, header: Sequence[str], name: str, other: Sequence[str]) -> None:
-    for column in (*header, *other):
-        if other.count(column) > 1:
-            raise InputError(
-                f'{name} has the column "{column}" more than once',
-                "Every column needs a name of its own",
-                "Rename one of them",
-            )
-        if column not in header or column not in other:
-            raise InputError(
-                f'The column "{column}" is in only one of {first} and {name}',
-                "All files of one input have the same columns",
-                "Run the files separately",
-            )
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,7 @@ class TableDocuments(FileDocuments):
         self.virtual = VirtualColumns()
         self.schema: Any = None
         self._stored: Any = None
+        self._partition: list[Any] = []
         self.mixed: Mixed = {}
 
     def read_heads(self, read: Callable[[int], Any], called: str, allowed: str) -> list[Any]:
@@ -166,7 +167,7 @@ class TableDocuments(FileDocuments):
             raise InputError(
                 f"{self.names[0]} is not {called} that can be read: {self.failures[0]}",
                 allowed,
-                "Check that it was written to the end, and that its name has the right extension",
+                "Check that it is the whole file, and that its name has the right extension",
             )
         return heads
 
