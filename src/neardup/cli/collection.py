@@ -256,13 +256,9 @@ def remove(options: on_collections.RemoveOptions) -> int:
     with open_existing(options.path, options.wait) as collection:
         removed = collection.remove(options.ids)
         left = len(collection)
-    if options.json:
-        typer.echo(notation.dumps({"removed": removed, "documents": left}, indent=2))
-    else:
-        typer.echo(
-            f"{display.counted(removed, 'document')} removed; "
-            f"{display.printable(options.path)} holds {display.number(left)}"
-        )
+    line = f"{display.counted(removed, 'document')} removed; "
+    line += f"{display.printable(options.path)} holds {display.number(left)}"
+    _say({"removed": removed, "documents": left} if options.json else [line])
     return DONE
 
 
@@ -550,11 +546,7 @@ def info(options: on_collections.InfoOptions) -> int:
     """Show the size and settings of a collection."""
     with open_existing(options.path) as collection:
         known = collection.info()
-    if options.json:
-        typer.echo(notation.dumps(known, indent=2, ensure_ascii=False))
-        return DONE
-    for line in display.aligned_lines(list(_facts(known))):
-        typer.echo(line)
+    _say(known if options.json else list(display.aligned_lines(list(_facts(known)))))
     return DONE
 
 
@@ -590,13 +582,9 @@ def compact(options: on_collections.CompactOptions) -> int:
         before = collection.info()["bytes"]["file"]
         collection.compact()
         total, after = len(collection), collection.info()["bytes"]["file"]
-    if options.json:
-        typer.echo(notation.dumps({"documents": total, "before": before, "after": after}, indent=2))
-    else:
-        typer.echo(
-            f"{display.printable(options.path)} has {display.size(after)}, {display.size(before)} before; "
-            f"it holds {display.counted(total, 'document')}"
-        )
+    line = f"{display.printable(options.path)} has {display.size(after)}, {display.size(before)} before; "
+    line += f"it holds {display.counted(total, 'document')}"
+    _say({"documents": total, "before": before, "after": after} if options.json else [line])
     return DONE
 
 
@@ -606,9 +594,7 @@ def backup(options: on_collections.BackupOptions) -> int:
         collection.backup(options.file)
     with open_existing(options.file) as copy:
         total, size = len(copy), copy.info()["bytes"]["file"]
-    if options.json:
-        typer.echo(notation.dumps({"documents": total, "bytes": size}, indent=2))
-    else:
-        copied = f"{display.counted(total, 'document')}, {display.size(size)}, copied"
-        typer.echo(f"{copied} to {display.printable(options.file)}")
+    copied = f"{display.counted(total, 'document')}, {display.size(size)}, copied"
+    line = f"{copied} to {display.printable(options.file)}"
+    _say({"documents": total, "bytes": size} if options.json else [line])
     return DONE

@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, overload, runtime_checkable
 
@@ -485,15 +484,9 @@ class FailedChunk:
         empty = pa.table({name: pa.array([], pa.large_string()) for name in columns})
         return ReadRows(empty, no_rows(), (self.problem,))
 
-    def read_native(self) -> NativeRows:
+    def read_native(self, *, own: bool = False) -> NativeRows:
         """Return no rows."""
         return self.native
-
-
-def own_natives(chunks: Iterator[Any]) -> Natives:
-    """Yield chunks with a function that reads their rows with the columns of their file alone."""
-    for chunk in chunks:
-        yield chunk, chunk.read_native if isinstance(chunk, FailedChunk) else partial(chunk.read_native, own=True)
 
 
 def no_rows() -> RowNumbers:

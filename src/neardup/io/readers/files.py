@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,11 @@ class FileDocuments(ABC):
         def open_file(position: int, path: Path) -> base.Sink | None:
             return None if position in self.failures else self.open_sink(path, position, extra, threads)
 
-        return base.Separate(lambda wanted: base.own_natives(self.chunks(wanted, None)), open_file)
+        def natives(wanted: Collection[int] | None) -> base.Natives:
+            chunks: Iterator[Any] = self.chunks(wanted, None)
+            return ((chunk, partial(chunk.read_native, own=True)) for chunk in chunks)
+
+        return base.Separate(natives, open_file)
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None

@@ -91,11 +91,14 @@ ONE_FILE = KeptLayout()
 
 @dataclass(frozen=True)
 class OpenedKept:
-    """An opened sink, how to read the rows that it expects, and after its end the files it has written."""
+    """An opened sink, how to read the rows that it expects, and after its end the files it has written.
+
+    ``account`` gets the number of all rows.
+    """
 
     sink: base.Sink
     natives: Callable[[Collection[int] | None], base.Natives]
-    account: Callable[[], dict[str, Any]]
+    account: Callable[[int], dict[str, Any]]
 
 
 def opened_kept(
@@ -116,17 +119,18 @@ def opened_kept(
         places = places_of(documents.sources, documents.findings.roots)
         paths = [name_below(place, source.path) for place, source in zip(places, documents.sources, strict=True)]
         apart = SeparateSink(folder / "kept", separate, paths)
-        return OpenedKept(apart, separate.natives, lambda: _of_inputs(documents, places, apart.rows))
+        return OpenedKept(apart, separate.natives, lambda _: _of_inputs(documents, places, apart.rows))
     one = partial(_one_sized, documents, extra, threads)
     if layout.form == "by value":
         split = SplitSink(
             folder / "kept", partial(_of_value, layout, one), layout.by[some.start : some.stop], some.start
         )
-        return OpenedKept(split, whole, lambda: _of_values(layout, split.rows))
+        return OpenedKept(split, whole, lambda _: _of_values(layout, split.rows))
     if layout.form == "by size":
         sized = BySizeSink(folder / "kept", one, layout.size)
-        return OpenedKept(sized, whole, lambda: _account("by size", sized.names, sized.rows))
-    return OpenedKept(documents.sink(folder, extra, threads), whole, _one_file)
+        return OpenedKept(sized, whole, lambda _: _account("by size", sized.names, sized.rows))
+    sink = documents.sink(folder, extra, threads)
+    return OpenedKept(sink, whole, partial(_of_sink, sink))
 
 
 def _one_sized(documents: base.Documents, extra: Any, threads: int, folder: Path) -> base.SizedSink:
@@ -150,8 +154,11 @@ def _of_values(layout: KeptLayout, rows: Mapping[int, int]) -> dict[str, Any]:
     return {"form": layout.form, "files": len(rows), "listed": listed}
 
 
-def _one_file() -> dict[str, Any]:
-    return {"form": "one file"}
+def _of_sink(sink: base.Sink, rows: int) -> dict[str, Any]:
+    files = getattr(sink, "files", 1)
+    if files != 1:
+        return {"form": "as the input", "files": files, "listed": []}
+    return {"form": "one file", "files": 1, "listed": [{"file": sink.path.name, "rows": rows}]}
 
 
 def _account(form: Form, names: list[str], rows: list[int]) -> dict[str, Any]:

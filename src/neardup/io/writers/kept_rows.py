@@ -58,12 +58,7 @@ class KeptWriter:
 
     def account(self) -> dict[str, Any]:
         """Return the files that were written, for ``run.json``; after ``close``."""
-        found = self._opened.account()
-        files = getattr(self._sink, "files", 1)
-        if files != 1:
-            return {"form": "as the input", "files": files, "listed": []}
-        one = {"form": "one file", "files": 1, "listed": [{"file": self.path.name, "rows": self.rows}]}
-        return one if found.get("form") == "one file" else found
+        return self._opened.account(self.rows)
 
     def write(
         self, native: base.NativeRows, keep: npt.NDArray[np.bool_], extra: Any = None, values: Int64s | None = None
@@ -213,7 +208,7 @@ def open_kept(
             sink = StreamSink(
                 folder.stream, "text" if documents.format == "text" else getattr(documents, "text", None)
             )
-            return KeptWriter(OpenedKept(sink, partial(stream_natives, documents), dict), documents)
+            return KeptWriter(OpenedKept(sink, partial(stream_natives, documents), lambda _: {}), documents)
         threads = worker_count(threads)
         opened = opened_kept(layout, _place(folder, layout), documents, extra, threads, some)
         return KeptWriter(opened, documents, threads)

@@ -202,11 +202,19 @@ class OutputFile(Output):
     request. ``access``: the permissions of its input (``access.py``). Raises OutputError.
     """
 
-    kind = "a file"
+    kind: ClassVar[str] = "a file"
     new_target = "A file that does not exist yet"
+    head: ClassVar[bytes] = b""
+    """The beginning of all files of this kind."""
+
+    mark: ClassVar[bytes] = b""
+    """In the head of all files of this kind."""
+
+    replaces: ClassVar[bool] = False
+    """Whether a file of an earlier run is replaced without being asked for."""
 
     def __init__(self, path: str | Path, *, overwrite: bool = False, access: int = EVERYBODY) -> None:
-        super().__init__(path, overwrite)
+        super().__init__(path, overwrite or self.replaces)
         self.access = access
 
     def begin(self) -> None:
@@ -216,7 +224,9 @@ class OutputFile(Output):
 
     def is_own(self, path: Path) -> bool:
         """Return whether this regular file is of this kind."""
-        raise NotImplementedError
+        with open(path, "rb") as file:
+            beginning = file.read(_BEGINNING)
+        return beginning.startswith(self.head) and self.mark in beginning
 
     def write_bytes(self, data: bytes) -> None:
         """Append the data."""
@@ -260,11 +270,7 @@ class OutputPage(OutputFile):
     """A page as a context manager: complete under its name, or absent."""
 
     kind = "a page"
-
-    def is_own(self, path: Path) -> bool:
-        """Return whether neardup wrote the page."""
-        beginning = _beginning(path)
-        return beginning.startswith(_PAGE_HEAD) and _PAGE_MARK in beginning
+    head, mark = _PAGE_HEAD, _PAGE_MARK
 
     def write(self, page: str) -> None:
         """Write the page, in UTF-8; a lone surrogate becomes a question mark."""
@@ -274,32 +280,13 @@ class OutputPage(OutputFile):
 class OutputImage(OutputPage):
     """An image as a context manager; one of an earlier run is replaced."""
 
-    kind = "an image"
-
-    def __init__(self, path: str | Path, *, access: int = EVERYBODY) -> None:
-        super().__init__(path, overwrite=True, access=access)
-
-    def is_own(self, path: Path) -> bool:
-        """Return whether neardup wrote the image."""
-        return _beginning(path).startswith(_IMAGE_HEAD)
+    kind, head, mark, replaces = "an image", _IMAGE_HEAD, b"", True
 
 
 class OutputMetrics(OutputFile):
     """Figures in the text format of Prometheus as a context manager; those of an earlier run are replaced."""
 
-    kind = "a file of figures"
-
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path, overwrite=True)
-
-    def is_own(self, path: Path) -> bool:
-        """Return whether neardup wrote the figures."""
-        return _beginning(path).startswith(_METRICS_HEAD)
-
-
-def _beginning(path: Path) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(_BEGINNING)
+    kind, head, replaces = "a file of figures", _METRICS_HEAD, True
 
 
 class ProblemList(OutputFile):
@@ -308,10 +295,7 @@ class ProblemList(OutputFile):
     A list of an earlier run, or an empty file, is replaced.
     """
 
-    kind = "a list of problems"
-
-    def __init__(self, path: str | Path, *, access: int = EVERYBODY) -> None:
-        super().__init__(path, overwrite=True, access=access)
+    kind, replaces = "a list of problems", True
 
     def is_own(self, path: Path) -> bool:
         """Return whether every line is a row of such a list."""
