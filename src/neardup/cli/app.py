@@ -48,7 +48,6 @@ class _OwnHelp(TyperCommand):
     """A command with the help of ``help.py``."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help."""
         return help.page(self.name or "", help.width()).rstrip("\n")
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -92,11 +91,9 @@ class _Commands(TyperGroup):
     """All commands; an input in place of a command is looked at."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help."""
         return help.page("", help.width()).rstrip("\n")
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands."""
         return [*(name for commands in PURPOSES.values() for name in commands), COLLECTION]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -123,7 +120,6 @@ class _OnCollections(TyperGroup):
     """The commands of a collection."""
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help."""
         return help.page(COLLECTION, help.width()).rstrip("\n")
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -131,13 +127,11 @@ class _OnCollections(TyperGroup):
         return [*ON_COLLECTIONS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, built now, or None."""
         if cmd_name in ON_COLLECTIONS and cmd_name not in self.commands:
             self.commands[cmd_name] = _build(f"{COLLECTION} {cmd_name}")
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command to run."""
         _require_command(self, ctx, args[0], "command of a collection")
         _, command, rest = super().resolve_command(ctx, args)
         return args[0], command, rest  # the word that was typed, for lines of usage
@@ -188,7 +182,6 @@ def looks_like_input(name: str) -> bool:
 
 
 def _build(name: str) -> TyperCommand:
-    """Return a command as typer runs it."""
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     command = COMMANDS[name]
     alone.command(name, cls=_OwnHelp, help=command.summary, hidden=name == LOOK)(_typer_function(name, command))
@@ -220,8 +213,6 @@ def _typer_function(name: str, command: Command) -> Callable[..., None]:
 
 
 def _help_all(name: str) -> inspect.Parameter:
-    """Return the parameter of ``--help-all``."""
-
     def show(wanted: bool) -> None:
         if wanted:
             help.show(help.page(name, help.width(), every=True))
@@ -301,7 +292,6 @@ def _here(given: Any, kind: str, copies: "dict[str, Mirror]") -> Any:
 
 
 def _parameter(option: Option) -> inspect.Parameter:
-    """Return the parameter that typer turns into an option."""
     declared: Any
     if option.spelling:
         complete = _completer(option.choices) if option.choices else None
@@ -320,8 +310,6 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 
 def _completer(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
-    """The function by which a shell completes a value."""
-
     def complete(incomplete: str) -> list[str]:
         return [choice for choice in choices if choice.startswith(incomplete)]
 

@@ -202,7 +202,6 @@ def _check(path: Path, entries: Mapping[str, Any]) -> Config:
 
 
 def _top(commands: Mapping[str, tuple[Option, ...]]) -> dict[str, Option]:
-    """The options that may be at the top, by name."""
     return {option.name: option for every in commands.values() for option in every if option.from_file == TOP}
 
 
@@ -221,7 +220,6 @@ def _of_command(where: str, entries: Mapping[str, Any], options: tuple[Option, .
 
 
 def _option_name(option: Option) -> str:
-    """The name of an option as it is typed."""
     return _name(option.spelling[-1].lstrip("-"))
 
 

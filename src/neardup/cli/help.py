@@ -185,7 +185,6 @@ def first_sentence(option: Option) -> str:
 
 
 def _section(heading: str, rows: Sequence[tuple[str, str]], columns: int) -> Iterator[str]:
-    """A heading and lines of two columns."""
     yield from ("", f"{heading}:")
     left = min(max(len(first) for first, _ in rows), _LEFT) + 2
     for first, meaning in rows:

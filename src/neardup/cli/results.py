@@ -142,7 +142,6 @@ class _Shown:
         return None if group is None else self._found.group(group)
 
     def lines(self) -> Iterator[display.Line]:
-        """Yield labelled lines."""
         from neardup.deduplication.results import OLD
 
         yield "document", display.printable(f"{self._id}{self._decision.side}")

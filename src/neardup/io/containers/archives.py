@@ -127,7 +127,6 @@ class _LimitedTar:
         return self._file.read(size)
 
     def close(self) -> None:
-        """Close the stretch."""
         self._file.close()
 
 
@@ -241,7 +240,6 @@ class _Unpacked:
 
     @property
     def closed(self) -> bool:
-        """Whether it is closed."""
         return self._file.closed
 
     def read(self, size: int = -1) -> bytes:

@@ -142,7 +142,6 @@ class _Words(Handlers):
             self.add(text)
 
     def add(self, text: str) -> None:
-        """Append text of a paragraph."""
         self._target().add(text)
 
     def begin(self) -> None:

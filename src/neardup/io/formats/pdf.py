@@ -130,7 +130,6 @@ class _Others:
     files: list[tuple[str, int, str]] = field(default_factory=list)
 
     def attachments(self) -> tuple[contents.Attachment, ...]:
-        """Return the attachments of the document."""
         return (*contents.sorted_attachments(self.files), *contents.unread(self.unread))
 
     def attach_embedded(self, document: Any) -> None:
@@ -143,7 +142,6 @@ class _Others:
             self.unread.append(("XFA forms", packet))
 
     def attach(self, file: Any) -> None:
-        """Add an embedded file."""
         if not file:
             return
         raw = _pdfium()
@@ -259,7 +257,6 @@ class _Annotation:
 
 
 def _pdfium() -> Any:
-    """Return the functions of PDFium."""
     import pypdfium2.raw
 
     return pypdfium2.raw

@@ -85,7 +85,6 @@ class _Slide(Shapes):
         self._is_placeholder = False
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> bool | None:
-        """Handle the start of an element."""
         if tag == "p:sld":
             self.is_hidden = attributes.get("show") in _HIDDEN
         elif tag in ("p:sp", "p:graphicFrame", "p:pic"):
@@ -117,7 +116,6 @@ class _Comments(Shapes):
         return super().start(tag, attributes)
 
     def end(self, tag: str) -> None:
-        """Handle the end of an element."""
         super().end(tag)
         if tag not in _COMMENTS:
             return

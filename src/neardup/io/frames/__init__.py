@@ -49,7 +49,6 @@ def from_object(data: Any, chunk_bytes: int) -> Documents:
 
 
 def _from_items(items: Sequence[Any], chunk_bytes: int) -> Documents:
-    """The documents of a list or a tuple."""
     if items and all(isinstance(item, pa.RecordBatch) for item in items):
         return from_batches(items, chunk_bytes)
     if items and isinstance(items[0], Mapping):

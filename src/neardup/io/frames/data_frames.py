@@ -132,7 +132,6 @@ def arrow_array(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
 
 
 def _array_of_pandas(values: Any) -> pa.Array | pa.ChunkedArray:
-    """The Arrow array of an extension array of pandas."""
     if hasattr(values, "__arrow_array__"):
         return pa.array(values)
     if hasattr(values, "categories"):

@@ -176,13 +176,11 @@ class _ValueRows(HeldRows):
         """Return the values of some rows in a column."""
 
     def type_of(self, name: str) -> pa.DataType:
-        """The Arrow type of all values of a column."""
         if name not in self._types:
             self._types[name] = self._found[name].type(self.values(name), name)
         return self._types[name]
 
     def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
-        """Return columns of some rows."""
         columns = ((name, self.values(name, start, stop)) for name in names)
         arrays = [typed_values(self._found[name], values, name, self.type_of(name)) for name, values in columns]
         return pa.table(arrays, names=list(names))

@@ -254,7 +254,6 @@ class _Texts(BlockContent):
     columns: tuple[Column, ...] = (Column("text", "text"),)
 
     def add(self, texts: Sequence[Any], first: int) -> None:
-        """Check the items of a block."""
         require_texts(texts, first)
 
     def size(self, text: Any) -> int:
@@ -262,7 +261,6 @@ class _Texts(BlockContent):
         return len(text) if isinstance(text, str) else 0
 
     def type_of(self, name: str) -> pa.DataType:
-        """The type of the texts."""
         return pa.large_string()
 
     def table(self, block: Any, names: Sequence[str]) -> pa.Table:
@@ -270,7 +268,6 @@ class _Texts(BlockContent):
         return pa.table([text_array(pickle.loads(block))] * len(names), names=list(names))
 
     def rows(self, block: Any, stays: Bools) -> list[Any]:
-        """Return the texts that stay."""
         return list(compress(pickle.loads(block), stays.tolist()))
 
 
@@ -311,7 +308,6 @@ class _Records(_Texts):
         return self._types[name]
 
     def table(self, block: Any, names: Sequence[str]) -> pa.Table:
-        """Return columns of the records of a block."""
         records = pickle.loads(block)
         arrays = [
             typed_values(self._found[name], values_of(records, name), name, self.type_of(name)) for name in names

@@ -224,7 +224,6 @@ class _OfOne:
         self._sink, self.write, self.close = sink, sink.write, sink.close
 
     def prepare(self, native: Any, keep: Any, extra: Any) -> Any:
-        """Return the part of a chunk to write."""
         return self._sink.prepare(replace(native, position=native.position - self._first), keep, extra)
 
 
@@ -238,7 +237,6 @@ class _Chunk:
 
     @property
     def source(self) -> str:
-        """Display name of the file."""
         return str(self.chunk.source)
 
     @property
@@ -253,6 +251,5 @@ class _Chunk:
         return replace(rows, table=filled_table(rows.table, columns, self.owner.null))
 
     def read_native(self) -> base.NativeRows:
-        """Return the good rows with all their content, as in the file."""
         native: base.NativeRows = self.chunk.read_native()
         return native

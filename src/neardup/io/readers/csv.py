@@ -488,7 +488,6 @@ class _Records:
         return sum(line.count(self._dialect.quote) for line in self._lines)
 
     def close(self) -> None:
-        """Close the file."""
         self._stream.close()
 
     def fields(self, width: int | None = None) -> Iterator[list[str] | str]:

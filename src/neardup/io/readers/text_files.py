@@ -258,7 +258,6 @@ class _FilesChunk:
         return msgspec.json.encode(found).decode()
 
     def remember(self, memory: str) -> None:
-        """Take over the results of the first read."""
         found = msgspec.json.decode(memory, type=list[_Remembered])
         for row, (file, one) in enumerate(zip(self.files, found, strict=True), self.first_row):
             self.known.reasons[row] = one.problem

@@ -37,7 +37,6 @@ class _DataSetScan:
         self._data, self.schema = data, data.schema
 
     def batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        """Yield all rows with these columns."""
         batches: Iterator[pa.RecordBatch] = self._data.to_batches(
             columns=names, batch_size=_BATCH_ROWS, batch_readahead=_AHEAD, fragment_readahead=_AHEAD
         )
@@ -77,7 +76,6 @@ class _IcebergScan:
         self.schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
 
     def batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        """Yield all rows with these columns."""
         return iter(self._table.scan(selected_fields=tuple(names)).to_arrow_batch_reader())
 
 

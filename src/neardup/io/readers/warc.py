@@ -430,7 +430,6 @@ def _server_metadata(message: Message) -> dict[str, str]:
 
 
 def _column(name: str, rows: Sequence[tuple[WarcRecord, ReadContent]]) -> list[Any]:
-    """Return the values of a column."""
     if name == "text":
         return [content.text for _, content in rows]
     if name == ATTACHMENTS:

@@ -144,7 +144,6 @@ class _Pieces(io.BytesIO):
     _taken = 0
 
     def tell(self) -> int:
-        """The number of bytes written."""
         return self._taken + super().tell()
 
     def take(self) -> bytes:
