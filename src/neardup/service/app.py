@@ -62,19 +62,13 @@ class Service:
             return Response(page, headers=headers, media_type="text/html")
 
         every = [*routes, Route("/openapi.json", description)]
-        variable = [route for route in every if route.param_convertors]
-        self._variable = Router(variable, redirect_slashes=False)
-        # by path, since a router tries its routes one after the other
-        self._fixed = {
-            path: Router([route for route in every if route.path == path or route in variable])
-            for path in {route.path for route in every if route not in variable}
-        }
+        self._router = Router(every, redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         scope["app"] = self  # the router raises an error for an unknown address, instead of an answer of its own
         try:
-            await self._fixed.get(scope["path"], self._variable)(scope, receive, send)
+            await self._router(scope, receive, send)
         except HTTPException as error:
             answer = error_answer(status_error(error.status_code), scope["state"]["request_id"])
             answer.headers.update(error.headers or {})

@@ -224,9 +224,7 @@ class Client:
     ) -> Page:
         """Return the documents that match a query, ``limit`` at a time: docs/reference/query.md."""
         paging = {"limit": limit, "after": after, "fields": hit_fields(fields)}
-        body = {"query": query, "include_self": include_self, **paging}
-        if most_compared is not None:  # a service of an earlier version knows none
-            body["most_compared"] = most_compared
+        body = {"query": query, "include_self": include_self, "most_compared": most_compared, **paging}
         found = self._sender.send(answers.SearchAnswer, "POST", "/v1/search", body, again=True, query=query)
         return self._page(found, found.query)
 

@@ -86,10 +86,6 @@ _Since = Annotated[int, Meta(ge=0, le=LARGEST)]
 After = Annotated[_Since, Meta(description="The last number of the previous page.")]
 Before = Annotated[_Since | None, Meta(description="The last number of the previous page.")]
 Rows = Annotated[int, Meta(ge=1, le=1000)]
-QueryInAddress = Annotated[
-    str,
-    Meta(min_length=1, max_length=requests.LONGEST_QUERY, description="See the page on the query language."),
-]
 _AtLeastOne = Annotated[int, Meta(ge=1)]
 Hits = Annotated[_AtLeastOne | None, Meta(description="Hits on the page; by default 20, at most --most-hits.")]
 Compared = Annotated[_AtLeastOne | None, Meta(description=requests.COMPARED)]
@@ -248,7 +244,7 @@ register_url_convertor("anything", _Anything())
 def _add_search(routes: Routes, executor: Executor) -> None:
     @routes.add("GET", "/v1/search", Described(answers.SearchAnswer))
     async def search_documents(
-        q: QueryInAddress,
+        q: requests.Query,
         limit: Hits = None,
         after: str | None = None,
         include_self: bool = False,
@@ -276,7 +272,7 @@ _CLAUSE = 200
 
 def _add_explanations(routes: Routes, executor: Executor) -> None:
     @routes.add("GET", "/v1/explain", Described(answers.ExplainAnswer))
-    async def explain_query(q: QueryInAddress) -> Response:
+    async def explain_query(q: requests.Query) -> Response:
         """Explain the meaning of a query and its look-ups, without searching."""
         return await _explain(executor, q)
 
@@ -287,7 +283,7 @@ def _add_explanations(routes: Routes, executor: Executor) -> None:
         return await _explain(executor, asked.query)
 
     @routes.add("GET", "/v1/why-not", Described(WhyNot))
-    async def why_not_found(q: QueryInAddress, id: Id, include_self: bool = False) -> Response:
+    async def why_not_found(q: requests.Query, id: Id, include_self: bool = False) -> Response:
         """Explain why a query does not find a document."""
         return await _why_not(executor, q, id, include_self)
 
