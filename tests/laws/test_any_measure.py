@@ -20,7 +20,6 @@ from neardup.errors import SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.settings import Settings
 from support import reference_measured, shared_data
-from support.full_run import FULL
 from support.grouped import HOWS, expected_groups, groups_of, ids_of, pairs_of, rank_of
 from support.made_texts import Writer
 from support.messages import has_parts
@@ -62,27 +61,6 @@ def shared_sizes(name: str) -> Any:
     """Return a function from a pair to the counts of its shingle sets; all thresholds share it."""
     sets = [set(shingles(tokens, 5)) for tokens in different_tokens(name)]
     return cache(lambda a, b: (len(sets[a] & sets[b]), len(sets[a]), len(sets[b])))
-
-
-@pytest.mark.part(6)
-@EVERY
-@pytest.mark.parametrize("name", ["own", "license_texts", "irplag_java"])
-def test_values_of_real_pairs_are_those_of_compare(name: str, measure: str, matching: str) -> None:
-    texts = different(name)
-    found = nd.find(texts, measure=measure, matching=matching, threshold=0.4, pairs="all")
-    rows = found.pairs.to_pylist()
-    assert len(rows) > 100
-    for row in rows[:: len(rows) // (30 if FULL else 12)]:
-        measures = nd.compare(texts[row["id_a"]], texts[row["id_b"]]).measures
-        assert row[measure.replace("-", "_")] == measures[reference_measured.key_in_compare(measure, matching)]
-        assert (row["shared"], row["size_a"], row["size_b"]) == tuple(
-            measures[key] for key in ("shared", "shingles_a", "shingles_b")
-        )
-        assert row["resemblance"] == measures["resemblance"]
-        if measure.startswith("chunk"):
-            assert row["common"] == measures[f"common_{matching}"]
-        if (measure, matching) in TEXT and matching == "literal":
-            assert (row["total_a"], row["total_b"]) == (measures["tokens_a"], measures["tokens_b"])
 
 
 @st.composite
@@ -130,31 +108,6 @@ def test_made_up_texts_give_the_pairs_and_groups_of_compare(
         if not row["representative"]:
             pair = min(row["id"], row["group"]), max(row["id"], row["group"])
             assert row["similarity"] == values[pair]
-
-
-@pytest.mark.part(10)
-@EVERY
-@pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("name", ["own", "site_policy", "irplag_java"])
-def test_groups_of_real_texts_are_those_of_the_definition(
-    name: str, how: str, measure: str, matching: str
-) -> None:
-    everything = counted_pairs(name, kind_of(measure, matching))
-    found = nd.find(different(name), measure=measure, matching=matching, threshold=0.6, groups=how)
-    least = {
-        pair: counts.value(measure)
-        for pair, counts in everything.items()
-        if counts.reaches(measure, Fraction(3, 5))
-    }
-    rank = rank_of(list(map(len, different_tokens(name))))
-    assert groups_of(found) == expected_groups(how, least, rank)
-    words = f"{measure} by information" if matching == "information" else measure
-    for row in found.groups.to_pylist():
-        if not row["representative"]:
-            pair = min(row["id"], row["group"]), max(row["id"], row["group"])
-            counts = everything.get(pair)
-            assert row["similarity"] == (0 if counts is None else float(counts.value(measure)))
-            assert row["reason"].startswith(f"near copy of {row['group']}: {words} ")
 
 
 @pytest.mark.part(4)

@@ -5,7 +5,6 @@ import pytest
 import neardup as nd
 from neardup.comparison.compare import Comparison
 from support.full_run import FULL
-from support.reference_matching import information, lcs, literal, upper_bound
 from support.shared_data import PROSE, documents, published_pairs
 
 SOME = 40 if FULL else 16
@@ -48,19 +47,6 @@ def test_tilings_are_valid_nearly_all_proven_and_never_capped(name: str) -> None
         for chunk in found.chunks():
             assert nd.compare(chunk["text_a"], chunk["text_b"]).measures["common_literal"] >= chunk["tokens"]
     assert proven >= 0.6 * len(rows)
-
-
-def test_kernels_and_twins_agree_on_real_texts() -> None:
-    short = [row for row in published_pairs("irplag_java") if max(int(row["n_a"]), int(row["n_b"])) < 70][:12]
-    assert len(short) == 12
-    for row in short:
-        found = compared("irplag_java", row["id_a"], row["id_b"])
-        a, b = found.a.strings, found.b.strings
-        key_a, key_b = found.a.hashes.tolist(), found.b.hashes.tolist()
-        assert list(map(tuple, found.tiles.tolist())) == literal(key_a, key_b, 5)
-        assert found.measures["common_literal_upper_bound"] == upper_bound(a, b, 5)
-        assert found.measures["common_information"] == information(a, b, 5)[2]
-        assert found.measures["lcs"] == 2 * lcs(a, b) / (len(a) + len(b))
 
 
 def test_two_scans_of_one_book_are_alike_in_characters_and_in_words() -> None:

@@ -316,11 +316,3 @@ def test_two_that_make_it_at_once_share_it(path: Path) -> None:
     for one in made:
         one.close()
     assert os.listdir(path.parent) == [path.name]
-
-
-def test_a_large_document(collection: Collection) -> None:
-    text = " ".join(f"w{number % 9973}" for number in range(1_500_000))
-    collection.add(table({"large": text}))
-    assert collection.get("large").text == text
-    assert collection.store.containing(["w5", "w6", "w7", "w8", "w9"]).tolist() == [1]
-    assert collection.remove("large") == 1

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
 from collections import deque
@@ -12,7 +11,6 @@ from typing import cast
 
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -232,25 +230,6 @@ def test_columns_in_another_order(tmp_path: Path) -> None:
     documents = open_documents(tmp_path)
     assert read_all(documents, ["id", "text"])[0] == [{"id": b"1", "text": b"a"}, {"id": b"2", "text": b"b"}]
     assert [c.read_native().table.column_names for c in documents.chunks()] == [["id", "text"]] * 2
-
-
-def test_compressed(tmp_path: Path) -> None:
-    content = as_csv([["text"], *([text] for text in TEXTS)])
-    half = len(content) // 2
-    multi = gzip.compress(content[:half]) + gzip.compress(content[half:])
-    assert texts(opened(tmp_path / "a.csv.gz", multi)) == [t.encode() for t in TEXTS]
-    zstd = pa.Codec("zstd").compress(content, asbytes=True)
-    assert texts(opened(tmp_path / "a.csv.zst", zstd)) == [t.encode() for t in TEXTS]
-
-
-def test_a_truncated_gzip_file(tmp_path: Path) -> None:
-    content = b"id,text\n" + b"".join(b"%d,%x\n" % (i, hash((i, 1))) for i in range(50_000))
-    whole = gzip.compress(content)
-    documents = opened(tmp_path / "a.csv.gz", whole[: len(whole) * 3 // 4], 10_000)
-    got, numbers, problems = read_all(documents, ["id"])
-    assert 20_000 < len(got) < 50_000
-    assert numbers == list(range(len(got)))
-    assert [p.row for p in problems] == [len(got)]
 
 
 def test_files_of_pandas_and_polars(tmp_path: Path) -> None:

@@ -200,19 +200,6 @@ def test_one_json_array_is_refused_with_the_way_out(tmp_path: Path) -> None:
         open_documents(tmp_path / "a.json")
 
 
-def test_a_gzip_file_of_several_members(tmp_path: Path) -> None:
-    content = gzip.compress(b"\n".join(LINES[:100]) + b"\n") + gzip.compress(b"\n".join(LINES[100:]))
-    documents = opened(tmp_path / "a.jsonl.gz", content)
-    assert lines_of(documents) == [line + b"\n" for line in LINES[:-1]] + LINES[-1:]
-    assert read_all(documents, ["text"])[1] == list(range(300))
-
-
-def test_a_zstd_file_of_several_frames(tmp_path: Path) -> None:
-    codec = pa.Codec("zstd")
-    parts = [codec.compress(b"\n".join(part) + b"\n", asbytes=True) for part in (LINES[:100], LINES[100:])]
-    assert read_all(opened(tmp_path / "a.jsonl.zst", b"".join(parts)), ["text"])[1] == list(range(300))
-
-
 def test_a_truncated_gzip_file_gives_its_rows_and_a_problem(tmp_path: Path) -> None:
     rows = [json.dumps({"text": f"{i} {hash((i, 1)):x} {hash((i, 2)):x}"}).encode() for i in range(20_000)]
     whole = gzip.compress(b"\n".join(rows))
@@ -225,11 +212,6 @@ def test_a_truncated_gzip_file_gives_its_rows_and_a_problem(tmp_path: Path) -> N
     assert numbers[:-1] == list(range(len(got) - 1))
     assert got[-1] == {"text": b"next file"}
     assert [(p.source, p.row) for p in problems] == [(str(tmp_path / "a.jsonl.gz"), len(got) - 1)]
-
-
-def test_garbage_after_a_gzip_member_is_a_problem(tmp_path: Path) -> None:
-    documents = opened(tmp_path / "a.jsonl.gz", gzip.compress(b'{"text":"a"}\n') + b"garbage")
-    assert len(read_all(documents, ["text"])[2]) == 1
 
 
 def test_files_of_pandas_and_polars(tmp_path: Path) -> None:

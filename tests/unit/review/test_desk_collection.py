@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from neardup import Collection
-from neardup.errors import ChangedMeanwhileError, InputError, QueryError
+from neardup.errors import ChangedMeanwhileError, InputError
 from neardup.review.desk.desk import Desk
 from neardup.review.source import QUEUES, Decide, Question
 from support.made_reviews import TEXTS, key
@@ -59,11 +59,6 @@ def test_groups_are_listed_with_their_members(desk: Desk) -> None:
     ("filter", "found"),
     [
         ("size>2", {"fox"}),
-        ("similarity<1", {"fox", "plan"}),
-        ("decided:no", {"fox", "plan"}),
-        ("kind:numbers", {"fox"}),
-        ("copies>0", {"fox", "night"}),
-        ("id:night-copy", {"night"}),
         ("from:ben", {"plan", "night"}),
         ("budgets", {"plan"}),
         ('NOT "quick brown"', {"plan", "night"}),
@@ -74,28 +69,6 @@ def test_groups_are_listed_with_their_members(desk: Desk) -> None:
 )
 def test_filters_join_fields_of_groups_and_queries_for_documents(desk: Desk, filter: str, found: set[str]) -> None:
     assert ids(desk, filter) == found
-
-
-@pytest.mark.parametrize(
-    ("filter", "position"), [("size>x", 0), ("size>1 AND colour:red", 11), ("decided:may", 0)]
-)
-def test_unreadable_filters_are_refused(desk: Desk, filter: str, position: int) -> None:
-    with pytest.raises(QueryError) as refused:
-        desk.groups(Question(filter))
-    assert refused.value.position == position
-
-
-@pytest.mark.parametrize("order", ["undecided", "stake", "size", "similarity", "place"])
-def test_pages_follow_each_other(desk: Desk, order: str) -> None:
-    whole = [line.key for line in desk.groups(Question("", order)).lines]  # type: ignore[arg-type]
-    seen, after = [], ""
-    while len(seen) < 10:
-        page = desk.groups(Question("", order, after, 1))  # type: ignore[arg-type]
-        seen += [line.key for line in page.lines]
-        after = page.next
-        if not after:
-            break
-    assert seen == whole
 
 
 def test_a_pair_is_compared(desk: Desk) -> None:

@@ -63,7 +63,7 @@ def test_the_fates_are_those_of_the_whole_result_after_every_decision(
     old = documents[::4] if against else None  # the same ids: an id may name two documents
     found = nd.find(documents, id="id", against=old, threshold=0.4, **OF_RUNS[name])
     found.save(tmp_path / "out")
-    with ResultDeskOf(tmp_path / "out") as desk, DecisionStore(tmp_path / "out") as store:
+    with closing(Desk.open(tmp_path / "out")) as desk, DecisionStore(tmp_path / "out") as store:
         require_fates(desk, nd.load(tmp_path / "out").named)
         for _ in range(3):
             store.act(changes(found, rng), by="Ann", what="decided in a test")
@@ -73,12 +73,6 @@ def test_the_fates_are_those_of_the_whole_result_after_every_decision(
             assert store.undo(by="Ann")
         desk._refresh()
         require_fates(desk, as_reviewed(nd.load(tmp_path / "out").named))
-
-
-def ResultDeskOf(folder: Path) -> Any:  # noqa: N802
-    from contextlib import closing
-
-    return closing(Desk.open(folder))
 
 
 def require_fates(desk: Desk, expected: nd.Found) -> None:
