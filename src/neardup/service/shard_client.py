@@ -79,27 +79,59 @@ class ShardSender(Sender):
         return answer.status == 200
 
 
-class ShardClient(Client):
-    """A client of a shard."""
+class _ShardClient(Client):
+    """The documents of a shard."""
 
     _sender_type: ClassVar[type[Sender]] = ShardSender
 
-    def look_up(self, ids: Sequence[str], fields: Sequence[str]) -> LookUp:
+    @property
+    def sender(self) -> Sender:
+        """What sends the requests."""
+        return self._sender
+
+
+class RemoteShard:
+    """The shard of a service at ``url``; ``seconds`` is the time limit of each request to it.
+
+    ``transport`` as in ``Client``. Raises NetworkError, LimitError or OutputError where the service cannot answer.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        seconds: float = 5.0,
+        transport: "httpx.BaseTransport | None" = None,
+    ) -> None:
+        self.collection = _ShardClient(url, token, timeout=seconds, retries=1, transport=transport)
+        self.name, self._sender = self.collection.url, self.collection.sender
+        self._settings: Mapping[str, Any] | None = None
+        self._lock = threading.Lock()
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return the settings of the collection, which never change."""
+        with self._lock:
+            if self._settings is None:
+                self._settings = self._sender.send(answers.ShardSettings, "GET", "/v1/stats").settings
+            return self._settings
+
+    def forget(self) -> None:
+        """Ask for the settings again: another service may have given a wrong answer under this address."""
+        with self._lock:
+            self._settings = None
+
+    def base_texts(self) -> Sequence[str]:
+        """Return the boilerplate texts themselves."""
+        return [self.collection.get(id).text for id in self.collection.base_texts()]
+
+    def look_up(self, ids: Sequence[str], fields: Sequence[str], seconds: float | None) -> LookUp:
         """Return those of the documents and of the fields of metadata that exist."""
         body = {"ids": list(ids), "fields": list(fields)}
         known = self._sender.send(answers.LookUpAnswer, "POST", "/v1/shard/look-up", body, again=True)
         return LookUp(known.texts, known.fields)
 
-    def settings(self) -> Mapping[str, Any]:
-        """Return the settings of the collection. Raises NetworkError for an answer without them."""
-        return self._sender.send(answers.ShardSettings, "GET", "/v1/stats").settings
-
-    def require_ready(self) -> None:
-        """Raise NetworkError, LimitError or OutputError unless the service accepts requests."""
-        self._sender.send(answers.StatusAnswer, "GET", "/ready")
-
-    def answer(self, question: ShardQuestion) -> ShardPage:
-        """Return a page."""
+    def answer(self, question: ShardQuestion, seconds: float | None, open_file: Open | None = None) -> ShardPage:
+        """Return a page. FILE: is refused there."""
         query = _typed_text(question.query)
         body = {
             "query": query,
@@ -118,57 +150,13 @@ class ShardClient(Client):
         except ValueError as error:
             raise self._sender.unlike_error(f"hits that are none: {error}") from error
 
-
-class RemoteShard:
-    """The shard of a service at ``url``; ``seconds`` is the time limit of each request to it.
-
-    ``transport`` as in ``Client``.
-    """
-
-    def __init__(
-        self,
-        url: str,
-        token: str | None = None,
-        seconds: float = 5.0,
-        transport: "httpx.BaseTransport | None" = None,
-    ) -> None:
-        self._client = ShardClient(url, token, timeout=seconds, retries=1, transport=transport)
-        self.name = self._client.url
-        self.collection = self._client
-        self._settings: Mapping[str, Any] | None = None
-        self._lock = threading.Lock()
-
-    def settings(self) -> Mapping[str, Any]:
-        """Return the settings of the collection, which never change."""
-        with self._lock:
-            if self._settings is None:
-                self._settings = self._client.settings()
-            return self._settings
-
-    def forget(self) -> None:
-        """Ask for the settings again: another service may have given a wrong answer under this address."""
-        with self._lock:
-            self._settings = None
-
-    def base_texts(self) -> Sequence[str]:
-        """Return the boilerplate texts themselves."""
-        return [self._client.get(id).text for id in self._client.base_texts()]
-
-    def look_up(self, ids: Sequence[str], fields: Sequence[str], seconds: float | None) -> LookUp:
-        """Return those of the documents and of the fields of metadata that exist."""
-        return self._client.look_up(ids, fields)
-
-    def answer(self, question: ShardQuestion, seconds: float | None, open_file: Open | None = None) -> ShardPage:
-        """Return a page. FILE: is refused there."""
-        return self._client.answer(question)
-
     def require_ready(self) -> None:
         """Raise an error unless the service accepts requests."""
-        self._client.require_ready()
+        self._sender.send(answers.StatusAnswer, "GET", "/ready")
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        self.collection.close()
 
 
 def _typed_text(query: Query) -> str:

@@ -208,7 +208,7 @@ def test_a_shard_that_does_not_answer(front: Service, net: Net) -> None:
     assert b'neardup_shard_failures_total{shard="1"}' in front("GET", "/metrics").content
     net.fault, requests = None, net.requests
     remote = front.executor.collection.parts[0]  # type: ignore[attr-defined]
-    remote._client._sender._silent_until = 0.0
+    remote.collection.sender._silent_until = 0.0
 
     def others_do_not_wait() -> None:
         with pytest.raises(NetworkError):
