@@ -59,7 +59,7 @@ def stake_by_hand(found: Found) -> dict[object, int]:
 
 
 def test_figures_of_groups_are_those_counted_one_by_one(found: Found) -> None:
-    groups = group_figures(found)
+    groups = group_figures(ResultIndex(found))
     heads = groups.heads.to_pylist()
     stake = stake_by_hand(found)
     assert stake
@@ -129,7 +129,7 @@ def test_a_report_shows_the_figures_and_the_pairs(found: Found) -> None:
 
 
 def test_groups_are_in_turn_the_least_similar_the_one_at_stake_and_the_largest(found: Found) -> None:
-    groups = group_figures(found)
+    groups = group_figures(ResultIndex(found))
     left, order = set(range(len(groups))), groups.in_turn().tolist()
     keys = (lambda one: -groups.lowest[one], lambda one: groups.stake[one], lambda one: groups.size[one])
     assert sorted(order) == sorted(left)
@@ -172,7 +172,8 @@ def test_groups_above_the_size_of_the_page_are_listed(found: Found, megabytes: f
     left = 6 - len(opened)
     assert left > 0
     assert has_parts(require_plain(page).text, f"{left} group", "not in the page", "--megabytes")
-    order = [str(group) for group in group_figures(found).heads.take(group_figures(found).in_turn()).to_pylist()]
+    figures = group_figures(ResultIndex(found))
+    order = [str(group) for group in figures.heads.take(figures.in_turn()).to_pylist()]
     assert list(opened) == order[: len(opened)]
     rest = page[page.index("<details><summary>Groups that are not in the page") :]
     assert re.findall(r'<th scope="row"><bdi dir="ltr" lang="">(\d+)</bdi>', rest) == order[len(opened) :]
@@ -290,7 +291,7 @@ def test_hostile_text_in_an_account_is_text(found: Found) -> None:
 
 def test_without_stored_kinds_a_line_names_that_of_one_member() -> None:
     found = nd.find(TEXTS[:10], threshold=0.6)
-    groups = group_figures(found)
+    groups = group_figures(ResultIndex(found))
     lines = GroupLists(found, groups, pair_figures(ResultIndex(found)), TextReading(found), 5)
     assert lines.stake.lines
     for line in lines.stake.lines:

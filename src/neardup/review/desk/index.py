@@ -243,7 +243,8 @@ class ResultIndex:
         self.table = groups
         self.near = self._near_copies()
         self.size: Int64s = np.diff(self.offsets)
-        self.lost, self.stake = self._lost_sizes(groups)
+        self.lost, self.lost_bytes = self._lost_sizes(groups)
+        self.stake = self._sum(self.lost_bytes)
         self.copies = self.size - 1 - self._sum(self.near)
         self.lowest, self.highest = (self._extreme(how) for how in (np.fmin, np.fmax))
         self.kinds = self.pairs.kinds_of(self.members, self.heads[self.group])
@@ -258,15 +259,13 @@ class ResultIndex:
         return near & ~self.leads
 
     def _lost_sizes(self, groups: pa.Table) -> tuple[Int64s, Int64s]:
-        """Return the shingles and the bytes of text that no document of each group holds that stays."""
+        """Return the lost shingles of each group and the lost bytes of each member: in no document that stays."""
         if "lost_shingles" not in groups.column_names:
-            return (np.zeros(len(self), np.int64),) * 2
+            return np.zeros(len(self), np.int64), np.zeros(len(self.members), np.int64)
         lost = np.where(self.kept, -1, pc.fill_null(groups["lost_shingles"], -1).to_numpy())
         shingles = pc.fill_null(groups["shingles"], 0).to_numpy()
         sizes, texts = (of[self.members] for of in (self.documents.bytes, self.documents.first))
-        return self._sum(np.maximum(lost, 0)), self._sum(
-            lost_bytes(~self.kept, lost, shingles, sizes, self.group, texts)
-        )
+        return self._sum(np.maximum(lost, 0)), lost_bytes(~self.kept, lost, shingles, sizes, self.group, texts)
 
     def _sum(self, values: Int64s | Bools) -> Int64s:
         """Return the sum of the values of the members of each group."""

@@ -122,14 +122,14 @@ class ReportContent:
         self.decisions = None if decisions is None else ReportDecisions(decisions, result, as_run)
         self._found, self._folder = result, as_run.folder
         self._reading = TextReading(result)
-        self._groups = group_figures(result)
-        self._pairs = pair_figures(ResultIndex(result))
+        index = ResultIndex(result)
+        self._groups, self._pairs = group_figures(index), pair_figures(index)
         self.groups = GroupLists(result, self._groups, self._pairs, self._reading, groups)
         self.links = PairLists(result, self._groups, self._pairs, self._reading)
         self.below = Some(
             [
                 ChosenPair(id, group, f"{self.measure} {similarity(value)}, joined by a chain of pairs")
-                for id, group, value in islice(lists.below_threshold(result, self._groups), LISTED)
+                for id, group, value in islice(lists.below_threshold(result), LISTED)
             ],
             self.run.chaining.groups,
         )
@@ -474,7 +474,7 @@ class OpenedGroups:
 
     def _open(self, group: int, number: int) -> OpenedGroup | None:
         """Compare the members of a group as long as there is room; None if there is none for the first pair."""
-        groups, table = self._groups, self._found.groups
+        groups, table = self._groups, self._groups.table
         head, rows = groups.heads[group].as_py(), np.flatnonzero(groups.of_row == group)
         leads = table["representative"].take(rows).to_numpy().astype(bool)
         values = table["similarity"].take(rows).to_numpy().astype(np.float64)

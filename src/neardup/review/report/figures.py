@@ -12,17 +12,16 @@ import pyarrow.compute as pc
 
 from neardup.comparison.kinds import KINDS
 from neardup.deduplication.results import KIND
-from neardup.review.desk.index import Kinds, lost_bytes
+from neardup.review.desk.index import Kinds
 from neardup.tables import Bools, Floats, Int64s
 
 if TYPE_CHECKING:
-    from neardup.deduplication.results import ResultRecord
     from neardup.review.desk.index import ResultIndex
 
 
 @dataclass(frozen=True, eq=False)
 class GroupFigures:
-    """One entry a group, in the order of the result; ``of_row`` is the group of each row of the table of groups.
+    """One entry a group, in the order of the result; ``of_row`` is the group of each row of ``table``.
 
     ``lowest`` and ``highest`` are the similarities of near copies with their representative, NaN without any.
     ``stake`` is the size in bytes of the text that goes with removed documents: the share of their shingles that
@@ -31,6 +30,7 @@ class GroupFigures:
     table that are exact copies.
     """
 
+    table: pa.Table
     heads: pa.Array
     of_row: Int64s
     size: Int64s
@@ -62,49 +62,30 @@ class GroupFigures:
         return _first(self.size, most)
 
 
-def group_figures(result: ResultRecord) -> GroupFigures:
+def group_figures(index: ResultIndex) -> GroupFigures:
     """Count the groups of a result."""
-    groups = result.groups
-    coded = groups["group"].combine_chunks().dictionary_encode()
-    of_row, heads = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary
-    many = len(heads)
-    leads = groups["representative"].to_numpy(zero_copy_only=False).astype(bool)
-    copies = pc.is_in(groups["id"], value_set=result.copies["id"].combine_chunks())
-    exact = copies.to_numpy(zero_copy_only=False).astype(bool) & ~leads
-    value = groups["similarity"].to_numpy(zero_copy_only=False).astype(np.float64)
-    near = ~leads & ~exact & ~np.isnan(value)
+    table, group, many = index.table, index.group, len(index)
+    exact = ~index.leads & (index.documents.first[index.members] != index.members)
+    near = ~index.leads & ~exact & ~np.isnan(index.similarity)
     lowest, highest = np.full(many, np.inf), np.full(many, -np.inf)
-    np.minimum.at(lowest, of_row[near], value[near])
-    np.maximum.at(highest, of_row[near], value[near])
-    lost, unknown = _lost_bytes(result, of_row)
+    np.minimum.at(lowest, group[near], index.similarity[near])
+    np.maximum.at(highest, group[near], index.similarity[near])
+    unknown = ~index.kept
+    if "lost_shingles" in table.column_names:
+        unknown &= pc.is_null(table["lost_shingles"]).to_numpy()
     return GroupFigures(
-        heads,
-        of_row,
-        np.bincount(of_row, minlength=many),
-        np.bincount(of_row[exact], minlength=many),
+        table,
+        table["group"].combine_chunks().take(pa.array(index.offsets[:-1])),
+        group,
+        index.size,
+        np.bincount(group[exact], minlength=many),
         np.where(np.isinf(lowest), np.nan, lowest),
         np.where(np.isinf(highest), np.nan, highest),
-        np.bincount(of_row, lost, minlength=many).astype(np.int64),
-        np.bincount(of_row[unknown], minlength=many) > 0,
-        _worst(of_row, lost, many),
+        index.stake,
+        np.bincount(group[unknown], minlength=many) > 0,
+        _worst(group, index.lost_bytes, many),
         exact,
     )
-
-
-def _lost_bytes(result: ResultRecord, of_row: Int64s) -> tuple[Int64s, Bools]:
-    """Return the bytes lost with each member, 0 for all but the first of exact copies, and where it is unknown."""
-    groups, ranks = result.groups, result.ranks
-    removed = ~groups["kept"].to_numpy(zero_copy_only=False).astype(bool)
-    if "lost_shingles" not in groups.column_names:
-        return np.zeros(len(of_row), np.int64), removed
-    new = ranks.filter(pc.invert(ranks["reference"]))
-    rows = _filled_values(pc.index_in(groups["id"], value_set=new["id"].combine_chunks()), -1)
-    lost, shingles = _filled_values(groups["lost_shingles"], -1), _filled_values(groups["shingles"], 0)
-    known = removed & (rows >= 0) & (lost >= 0)
-    if not new.num_rows:
-        return np.zeros(len(of_row), np.int64), removed & ~known
-    size, first = _filled_values(new["bytes"], 0)[rows], _filled_values(new["first"], 0)[rows]
-    return lost_bytes(known, lost, shingles, size, of_row, first), removed & ~known
 
 
 def _worst(of_row: Int64s, lost: Int64s, many: int) -> Int64s:
@@ -113,11 +94,6 @@ def _worst(of_row: Int64s, lost: Int64s, many: int) -> Int64s:
     order = order[lost[order] > 0]
     worst[of_row[order]] = order  # the last one written has most
     return worst
-
-
-def _filled_values(values: pa.ChunkedArray, missing: int) -> Int64s:
-    filled: Int64s = pc.fill_null(values, missing).to_numpy().astype(np.int64)
-    return filled
 
 
 def _first(values: Int64s | Floats, most: int) -> Int64s:

@@ -132,7 +132,7 @@ class GroupLists:
             return ", ".join(f"{kind} {number(count)}" for kind, count in islice(kinds.items(), 3))
         head, row = self._groups.heads[group].as_py(), int(self._groups.worst[group])
         members = [row] if row >= 0 else np.flatnonzero(self._groups.of_row == group)[:2].tolist()
-        ids = (self._found.groups["id"][place].as_py() for place in members)
+        ids = (self._groups.table["id"][place].as_py() for place in members)
         return next((self._reading.kind(id, head) for id in ids if id != head), "")
 
     def worst(self, line: GroupLine) -> Loss | None:
@@ -140,7 +140,7 @@ class GroupLists:
         row = int(self._groups.worst[line.key])
         if row < 0:
             return None
-        member = self._found.groups.select(["id", "group", *COLUMNS]).slice(row, 1).to_pylist()[0]
+        member = self._groups.table.select(["id", "group", *COLUMNS]).slice(row, 1).to_pylist()[0]
         return _loss(LostMost(**{**member, "lost_shingles": member["lost_shingles"] or 0}))
 
 
@@ -243,7 +243,7 @@ def large_clusters(result: Found) -> Some:
     return Some(rows, len(clusters))
 
 
-def below_threshold(result: Found, groups: GroupFigures) -> Iterator[tuple[Id, Id, float]]:
+def below_threshold(result: Found) -> Iterator[tuple[Id, Id, float]]:
     """Yield members below the threshold to the representative, least similar first: (id, group, similarity)."""
     value = result.groups["similarity"].to_numpy(zero_copy_only=False).astype(np.float64)
     low = np.flatnonzero(value < result.run.settings["threshold"])
