@@ -1,12 +1,13 @@
 """The prediction of memory, working files and time against runs of different shapes, each in a process of its own.
 
-    python benchmarks/predictions.py FOLDER [SHAPE …]
+    python benchmarks/predictions.py FOLDER [--seed 2] [--size .6] [--share .3] [SHAPE …]
 
 Makes the inputs in FOLDER, asks ``neardup dedup --predict`` about each, and runs it. The table has predicted and
 taken amounts: the largest resident size of the process as the system reports it, the most bytes in its unnamed
 files (on Linux, 100 times a second), and seconds of the clock. Ratios of memory and files must be from .8 to 1.25,
 of files if either is 20 MB or more. Those of time count on a machine that does nothing else, and a run of 2 s is
-mostly its start. A run with a limit must not exceed it by more than a quarter either.
+mostly its start. A run with a limit must not exceed it by more than a quarter either. The constants were measured
+with the first seed: other seeds, sizes and shares of derived texts, in other folders, show whether they hold.
 """
 
 from __future__ import annotations
@@ -61,15 +62,16 @@ SHAPES: dict[str, tuple[str, list[str]]] = {
     "SimHash": ("middle.jsonl", ["--sketch", "simhash:64,5"]),
 }
 LEAST, MOST = 0.8, 1.25
+OF_TIME = 0.35
 SMALL = 20_000_000
 """Bytes of working files below which their ratio does not count."""
 
 
 class Writer:
-    """Texts of 30,000 words with the frequencies of prose; one in five derives from an earlier one."""
+    """Texts of 30,000 words with the frequencies of prose; a ``share`` of them derive from earlier ones."""
 
-    def __init__(self) -> None:
-        self.draw = np.random.default_rng(1)
+    def __init__(self, seed: int = 1, share: float = 0.2) -> None:
+        self.draw, self.share = np.random.default_rng(seed), share
         letters = list("abcdefghijklmnopqrstuvwxyz")
         sizes = self.draw.integers(3, 10, 30_000)
         self.words = np.array(["".join(self.draw.choice(letters, size)) for size in sizes])
@@ -92,7 +94,7 @@ class Writer:
         """This many texts of about ``size`` words."""
         made: list[str] = []
         for _ in range(count):
-            if made and self.draw.random() < 0.2:
+            if made and self.draw.random() < self.share:
                 made.append(self.near(made[self.draw.integers(len(made))]))
             else:
                 made.append(self.text(max(3, int(self.draw.normal(size, size / 4)))))
@@ -104,30 +106,32 @@ class Writer:
             yield "".join(map(chr, 0x4E00 + self.draw.zipf(1.2, 300) % 3000))
 
 
-def make(folder: Path) -> None:
-    """Write the inputs that are not there yet."""
+def make(folder: Path, writer: Writer, size: float = 1.0) -> None:
+    """Write the inputs that are not there yet, with ``size`` times as many documents."""
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / "ready").exists():
         return
-    writer = Writer()
-    _write(folder / "short.jsonl", writer.mixed(200_000, 12))
-    _write(folder / "long.jsonl", writer.mixed(4_000, 2_500))
-    middle = writer.mixed(40_000, 150)
+    _write(folder / "short.jsonl", writer.mixed(round(200_000 * size), 12))
+    _write(folder / "long.jsonl", writer.mixed(round(4_000 * size), 2_500))
+    middle = writer.mixed(round(40_000 * size), 150)
     _write(folder / "middle.jsonl", middle)
-    _write(folder / "half.jsonl", middle[:20_000])
+    _write(folder / "half.jsonl", middle[: len(middle) // 2])
     pq.write_table(
         pa.table({"id": range(len(middle)), "text": middle}), folder / "middle.parquet", row_group_size=5000
     )
-    revisions = writer.mixed(12_000, 2_000)
+    revisions = writer.mixed(round(12_000 * size), 2_000)
     pq.write_table(pa.table({"text": revisions}), folder / "revisions.parquet", row_group_size=2000)
-    many = writer.mixed(600_000, 40)
+    many = writer.mixed(round(600_000 * size), 40)
     pq.write_table(pa.table({"text": many}), folder / "many.parquet")
-    _write(folder / "chinese.jsonl", list(writer.chinese(25_000)))
-    _write(folder / "copies.jsonl", [middle[place] for place in writer.draw.integers(0, 5_000, 60_000)])
+    _write(folder / "chinese.jsonl", list(writer.chinese(round(25_000 * size))))
+    _write(
+        folder / "copies.jsonl",
+        [middle[place] for place in writer.draw.integers(0, len(middle) // 8, round(60_000 * size))],
+    )
     letter = writer.text(200)
-    _write(folder / "family.jsonl", [writer.near(letter) for _ in range(10_000)])
+    _write(folder / "family.jsonl", [writer.near(letter) for _ in range(round(10_000 * size))])
     (folder / "folder").mkdir(exist_ok=True)
-    for number, text in enumerate(middle[:5_000]):
+    for number, text in enumerate(middle[: len(middle) // 8]):
         (folder / "folder" / f"{number}.txt").write_text(text, encoding="utf-8")
     (folder / "ready").touch()
 
@@ -175,8 +179,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("shapes", nargs="*", default=[*SHAPES])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--size", type=float, default=1.0, help="times as many documents")
+    parser.add_argument("--share", type=float, default=0.2, help="of the texts that derive from others")
     asked = parser.parse_args()
-    make(asked.folder)
+    make(asked.folder, Writer(asked.seed, asked.share), asked.size)
     rows, wrong = [], []
     for shape in asked.shapes:
         name, options = SHAPES[shape]
@@ -200,12 +207,13 @@ def main() -> None:
     report = Report("Predictions", f"{platform.machine()}, Python {platform.python_version()}")
     columns = ["shape", "memory predicted, MB", "taken, MB", "ratio", "limit, MB"]
     columns += ["files predicted, MB", "taken, MB", "ratio", "seconds predicted", "taken", "ratio"]
+    close = sum(abs(row[-1] - 1) <= OF_TIME for row in rows)
     note = (
         f"A ratio from {LEAST} to {MOST} is allowed for memory and files. The files have the bytes for each pair "
-        "that the prediction names."
+        f"that the prediction names. The time of {close} is within {OF_TIME:.0%}."
     )
     report.table("Memory, working files and time of `dedup`, predicted and taken", columns, rows, note)
-    if len(rows) == len(SHAPES):
+    if len(rows) == len(SHAPES) and (asked.seed, asked.size, asked.share) == (1, 1.0, 0.2):
         report.write(Path(__file__).parent / "results" / "predictions.md")
     if wrong:
         sys.exit(f"not within a quarter: {', '.join(wrong)}")

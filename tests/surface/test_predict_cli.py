@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.deduplication.join.method import Choice, choose
-from neardup.deduplication.run.predict import A_DOCUMENT, Amounts, RunCost, memory_bytes, predict, process_bytes
+from neardup.deduplication.run.predict import (
+    A_DOCUMENT,
+    START,
+    Amounts,
+    RunCost,
+    memory_bytes,
+    predict,
+    process_bytes,
+    seconds,
+)
 from neardup.io.readers import choose_columns, open_files
 from neardup.settings import Settings, Work
 from neardup.settings.records import CHUNK, PROCESS
@@ -65,22 +75,27 @@ def test_the_working_files_are_predicted_to_the_byte(source: Path, tmp_path: Pat
     assert 3 <= waiting / pq.read_metadata(parquet).row_group(0).total_byte_size <= 9  # kept rows, by the threads
     assert PROCESS < made.process < 2 * PROCESS
     assert predicted(parquet, method="lsh").disk == 0
-    assert abs(predicted(source).documents / DOCUMENTS - 1) < 0.2  # JSON takes some bytes besides the text
+    assert predicted(source).documents == DOCUMENTS  # the names of fields count
 
 
-def test_the_sets_of_candidates_that_do_not_fit_are_predicted(source: Path) -> None:
-    """8 bytes for each shingle of .3 of the documents; the keys of bands have gone by then."""
+@pytest.mark.parametrize("order", ["close by", "anywhere"])
+def test_the_sets_of_candidates_that_do_not_fit_are_predicted(tmp_path: Path, order: str) -> None:
+    """8 bytes for each shingle of the third of the documents that are near another, wherever that is."""
+    draw, path = random.Random(9), tmp_path / "near.jsonl"
+    texts = [" ".join(f"word{draw.randrange(90000)}" for _ in range(100)) for _ in range(1000)]
+    texts += [f"{text} again" for text in texts[:200]]
+    texts.sort() if order == "close by" else draw.shuffle(texts)
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
     options = {"method": "lsh", "threshold": 0.95, "recall": 0.5}  # few bands
-    made, fits = (predicted(source, memory=memory, **options) for memory in (0.001, 2))
-    candidates = 8 * 20 * 0.3 * made.documents
-    assert made.disk == pytest.approx(max(fits.disk, candidates), rel=0.1)
-    assert fits.disk < candidates
+    made, fits = (predicted(path, memory=memory, **options) for memory in (0.001, 2))
+    assert made.disk == pytest.approx(8 * 96 * 400, rel=0.01)
+    assert fits.disk < made.disk
 
 
 def test_the_sets_of_an_exact_join_that_do_not_fit_are_predicted(source: Path) -> None:
-    """8 bytes for each of at most 20 shingles, and 16 for each entry of a prefix: a fifth of them and one."""
+    """8 bytes for each of 16 shingles, and 16 for each entry of a prefix: a fifth of them and one."""
     made, fits = (predicted(source, method="exact", memory=memory, threshold=0.8) for memory in (0.001, 2))
-    assert made.disk == pytest.approx((8 * 20 + 16 * (20 / 5 + 1)) * made.documents, rel=0.1)
+    assert made.disk == pytest.approx((8 * 16 + 16 * (16 / 5 + 1)) * made.documents, rel=0.01)
     assert fits.disk == 0
     assert "bytes for each" in made.in_words
 
@@ -102,11 +117,11 @@ def test_many_copies_are_predicted_as_one(source: Path, tmp_path: Path) -> None:
     """Only different documents have shingles."""
     copies = tmp_path / "copies.jsonl"
     copies.write_text(
-        "".join(source.read_text(encoding="utf-8").splitlines(keepends=True)[:9] * 300), encoding="utf-8"
+        "".join(source.read_text(encoding="utf-8").splitlines(keepends=True)[:900] * 3), encoding="utf-8"
     )
-    made, plain = (predicted(path, method="exact") for path in (copies, source))
-    of_shingles = [one.memory - one.process - 135 * one.documents for one in (made, plain)]
-    assert of_shingles[0] < of_shingles[1] / 3
+    made, plain = (predicted(path, method="exact", memory=0.001) for path in (copies, source))
+    assert made.documents == 2700
+    assert made.disk == pytest.approx(plain.disk * 900 / DOCUMENTS, rel=0.01)
 
 
 MILLION = Amounts(1_000_000, 10**9, 10**8)
@@ -133,16 +148,47 @@ def test_the_parts_of_the_memory_add_up() -> None:
     assert memory(sketch="simhash", distance=3) > memory(sketch="simhash", distance=3, memory="1GB")
 
 
-def test_characters_and_low_thresholds_have_longer_lists() -> None:
-    few = Amounts(10_000, 10**7, 10**7)
+def test_lists_take_memory_for_each_entry_and_sets_for_each_different_shingle() -> None:
+    few, settings = Amounts(10_000, 10**7, 10**7, distinct=0.5), Settings.of()
+    choice = choose(settings.search, few.shingles)
 
-    def join(**settings: Any) -> int:
-        chosen = Settings.of(**settings)
-        made = memory_bytes(few, chosen, choose(chosen.search, few.shingles, chosen.shingles.unit))
-        return made - process_bytes(few, chosen.work)
+    def join(amounts: Amounts) -> int:
+        return memory_bytes(amounts, settings, choice) - process_bytes(amounts, settings.work) - 135 * 10_000
 
-    assert 8 * few.shingles < join() < join(unit="char") < join(unit="char", threshold=0.5)
-    assert join(unit="char") < 20 * few.shingles
+    assert join(few) == 8 * 5 * 10**6 + 15 * 5 * 10**5  # the counts
+    assert join(replace(few, entries=10**6)) == 8 * 5 * 10**6 + 90 * 10**6
+
+
+def test_common_shingles_are_counted_in_sets_in_flight() -> None:
+    """With a limit the sets of all do not fit: a thread has one chunk of 8 MB in work, and two wait."""
+    amounts = Amounts(10_000, 10**8, 10**8)
+
+    def more(threads: int = 2, **settings: Any) -> int:
+        given = {"threads": threads, **settings}
+        plain, common = (Settings.of(**given, **asked) for asked in ({}, {"ignore_common": 0.1}))
+        choice = Choice("lsh", "lsh", "", amounts.shingles)
+        return memory_bytes(amounts, common, choice) - memory_bytes(amounts, plain, choice)
+
+    assert more(memory="500MB") == pytest.approx(8 * 4 * CHUNK / 4.4, rel=0.01)
+    assert more(memory="500MB", threads=1) == pytest.approx(8 * 3 * CHUNK / 4.4, rel=0.01)
+
+
+def test_time_is_that_of_the_stages() -> None:
+    """8 s of processor time for the first pass, 2 for each time the texts are read; sets, lists and bands."""
+    amounts, sets, drawn = Amounts(10**6, 10**9, 10**8, grouped=0), 60e-9 * 10**8, 1e-6 * 2**19
+
+    def taken(method: str, threads: int = 1, entries: int = 0, **settings: Any) -> float:
+        chosen, choice = Settings.of(threads=threads, **settings), Choice("auto", method, "", amounts.shingles)
+        return seconds(replace(amounts, entries=entries), chosen, choice, "jsonl", 8.0, 2.0) - START
+
+    for method, work in (("exact", 8 + 2 * 2 + 1.0), ("lsh", 8 + 3 * 2 + 0.6 + 0.3 * sets + drawn)):
+        assert taken(method) == pytest.approx(0.7 + work)
+        assert taken(method, threads=4) == pytest.approx(0.7 + work / 4)
+    assert taken("exact", 4, 10**6) - taken("exact", 4) == pytest.approx(0.44)  # one thread sorts the lists
+    assert taken("exact", memory="9GB") - taken("exact") == pytest.approx(
+        2 + sets
+    )  # they are made in a second pass
+    assert taken("lsh", ignore_common=0.1) - taken("lsh") == pytest.approx(3 * (2 + sets))
 
 
 def test_only_a_search_by_signatures_holds_them() -> None:

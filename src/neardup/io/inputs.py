@@ -9,8 +9,8 @@ from neardup.io.readers import (
     read_document, read_stream,
 )
 from neardup.io.readers.base import (
-    Capture, Chunk, Column, Documents, FailedChunk, Findings, Format, GivesBack, LineProblems, NativeLines,
-    NativeRows, NativeTable, Problem, Problems, ReadRows, Removal, ReplacesRows, Sink, as_opened,
+    CHUNK_BYTES, Capture, Chunk, Column, Documents, FailedChunk, Findings, Format, GivesBack, LineProblems,
+    NativeLines, NativeRows, NativeTable, Problem, Problems, ReadRows, Removal, ReplacesRows, Sink, as_opened,
     formats_of, have_columns, memory_of, names_in_words, remind,
 )
 from neardup.io.readers.columns import (

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -436,14 +437,15 @@ def _signatures(corpus: Corpus, slots: int, progress: Progress) -> tuple[UInt32s
 
 
 def read_chunks(
-    corpus: Corpus, slots: int, keeping: KeptSets | None = None, plan: Plan | None = None
+    corpus: Corpus, slots: int, keeping: KeptSets | None = None, plan: Plan | None = None, most: int | None = None
 ) -> Generator[ReadChunk, None, None]:
     """Yield the fingerprints of all chunks in order; documents with saved fingerprints are not read.
 
     ``keeping`` says whether the shingle sets are wanted, too. With a ``plan``, the keys of its bands come instead
-    of signatures.
+    of signatures. Only the first ``most`` chunks are read; None: all.
     """
-    items = ((number, chunk) for number, part in enumerate(corpus.parts) for chunk in _chunks_of(part))
+    chunks = ((number, chunk) for number, part in enumerate(corpus.parts) for chunk in _chunks_of(part))
+    items = islice(chunks, most)
     if corpus.has_saved and keeping is not None:
         keeping.open = False  # the sets of the saved documents are not known
 

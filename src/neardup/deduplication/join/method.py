@@ -24,7 +24,7 @@ A_SECOND = 1_000_000_000
 LSH_TIME = {"word": 350, "char": 130}
 """Processor time of a whole run by LSH, in nanoseconds for each shingle of a ``unit`` (measured)."""
 
-AGAIN_TIME = {"word": 100, "char": 40}
+AGAIN_TIME = {"word": 60, "char": 40}
 """That of making the shingle sets from texts that are read again."""
 
 JOIN_TIME = {"word": 130, "char": 240}

@@ -2,36 +2,49 @@
 
 The memory is a sum of parts: ``benchmarks/predictions.py`` compares it with runs of many shapes, in which the
 constants were measured; docs/explanation/memory.md lists them by stage. Each stage frees its arrays, so the
-parts of the stage that needs most count. Documents of one template meet in most lists and bands, also those whose
-pairs do not reach the threshold, and every stage after the first pass looks at them again: their number is
+parts of the stage that needs most count. The time is that of the stages, too: rates of the first pass and of
+reading texts again are measured with the sample, in processor time, so that other work on the machine does not
+count; the others are constants. An exact join of the sample shows how many entries and look-ups that of all has,
+and its bands how many documents are proposed. Documents of one template meet in most lists and bands, also those
+whose pairs do not reach the threshold, and every stage after the first pass looks at them again: their number is
 estimated, too.
 """
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from neardup import display
 from neardup.deduplication.group.leaders import GroupRules, group
+from neardup.deduplication.join.candidates import SignatureBands, band_candidates
 from neardup.deduplication.join.common_crowds import CROWD
+from neardup.deduplication.join.common_shingles import most_documents
 from neardup.deduplication.join.corpus import Corpus, CorpusChunk
 from neardup.deduplication.join.criterion import criterion_of, every_pair, whole
-from neardup.deduplication.join.first_pass import HASH_BYTES, read_chunks
-from neardup.deduplication.join.method import Choice, choose, join_room, surely_exact
+from neardup.deduplication.join.first_pass import HASH_BYTES, KeptSets, expects_exact, read_chunks
+from neardup.deduplication.join.method import (
+    AGAIN_TIME,
+    MOST_OF_A_LIST,
+    Choice,
+    choose,
+    join_room,
+    reconsider,
+    surely_exact,
+)
 from neardup.deduplication.join.pairs import Pairs
-from neardup.deduplication.join.shingle_store import held_shingles
+from neardup.deduplication.join.prefix_join import joined_sets, lookups
+from neardup.deduplication.join.shingle_store import DocumentSets, held_shingles, most_held, sets_at
 from neardup.deduplication.run.asked_columns import parts_of, require_reference
 from neardup.io.fingerprints import ReadChunk
-from neardup.io.inputs import Chosen, Documents, Reference
+from neardup.io.inputs import CHUNK_BYTES, Chosen, Documents, Reference
 from neardup.io.outputs import waiting_bytes, writer_threads
 from neardup.kernels import sets as kernels
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs
-from neardup.runtime import worker_count
+from neardup.runtime import report_nothing, worker_count
 from neardup.settings import (
     CHUNK,
     MEASURES,
@@ -39,12 +52,11 @@ from neardup.settings import (
     GroupSettings,
     SearchSettings,
     Settings,
-    Shingles,
     Work,
     ratio,
 )
-from neardup.tables import Bools, Int64s, UInt64s, verified_table
-from neardup.text.lsh.bands import nearest_plan
+from neardup.tables import Bools, Int64s, UInt32s, column, verified_table
+from neardup.text.lsh.bands import Plan, nearest_plan
 from neardup.text.sketch import ShingleSets
 
 A_DOCUMENT = 199
@@ -59,14 +71,20 @@ _CHUNK_TIMES = 4.4
 _REPEATS = 1.5
 """Bytes for each shingle while an exact join counts them."""
 
-_AN_ENTRY = 43
-"""Bytes for each entry of a prefix while its lists are made; a prefix has (1 − threshold) of the shingles."""
+_AN_ENTRY = 90
+"""Bytes for each entry of a list while the lists are made (measured: 82 to 99)."""
 
-_WITH_PARTNERS = {"word": 0.3, "char": 1.0}
-"""The share of the shingles of a ``unit`` in documents with a possible partner; the others have no entries."""
+_PROPOSED = 0.3
+"""The share of the documents in proposed pairs, if the sample is too small a part to show it."""
 
-_CANDIDATES, _FILED = 0.25, 0.3
-"""The share of the shingles that are in documents of proposed pairs: held at a time, and in working files."""
+_FEW = 10
+"""The share is that of the sample if this many documents of it are proposed, or if it has one in this many."""
+
+_MORE = 0.3
+"""A document that has this share of its prefix more in common than most others has a partner."""
+
+_LISTED, _SIGNED = 6_000_000, 1 << 14
+"""Shingles of the sample that are joined, and documents whose bands are searched."""
 
 MOST_SAMPLED, FEWEST_SAMPLED = 1000, 100
 """Documents whose pairs are all compared: fewer if they are long."""
@@ -111,21 +129,53 @@ ENTRY_BYTES = 16
 A_PAIR = 140
 """Bytes of working files for each pair, whose number only the search knows (measured: 5.1 million took 722 MB)."""
 
-WHOLE, START = 3.5, 0.8
-"""A run takes this many times as long as its first pass, and the seconds of its start and its end."""
+START = 0.7
+"""Seconds of the start and the end of a run."""
+
+_ALONE = {"row": 0.7e-6, "entry": 440e-9, "lookup": 80e-9}
+"""Processor seconds in one thread: for each row, and for each entry and look-up of an exact join."""
+
+_SHARED = {"lookup": 250e-9, "shingle": 10e-9, "sorted": 600e-9, "drawn": 1e-6}
+"""Those that all threads share: for each look-up and shingle of an exact join, document that bands or fingerprints
+sort, and shingle of the families that the estimate of recall draws."""
+
+_TEXTS, _PARQUET, _A_FILE = 7e-9, 5e-9, 300e-6
+"""Those for each byte of the texts of groups, for each byte of kept Parquet, and for each file of a folder."""
+
+_DRAWN, _COMMON_PASSES = 1 << 19, 3
+"""Most shingles of the families that are drawn, and passes over all sets to leave out the common shingles."""
 
 
 @dataclass(frozen=True)
 class Amounts:
     """About how many ``documents`` there are, their ``bytes`` of text, and the ``shingles`` of different ones.
 
-    ``waiting`` are the bytes of kept rows that wait to be written.
+    A set has each shingle once: the share ``distinct`` of them all, and ``remaining`` of those without the common
+    ones. An exact join has ``entries`` in its lists and makes ``lookups``. The share ``proposed`` of the different
+    documents is in proposed pairs, the share ``grouped`` of all in groups, and ``waiting`` are the bytes of rows
+    that wait to be written.
     """
 
     documents: int
     bytes: int
     shingles: int
     waiting: int = 0
+    distinct: float = 1.0
+    remaining: float = 1.0
+    entries: int = 0
+    lookups: int = 0
+    proposed: float = _PROPOSED
+    grouped: float = _PROPOSED
+
+    @property
+    def in_sets(self) -> int:
+        """Shingles in the sets of all documents."""
+        return round(self.distinct * self.shingles)
+
+    @property
+    def of_candidates(self) -> int:
+        """Shingles in the sets of proposed pairs."""
+        return round(self.proposed * self.remaining * self.in_sets)
 
 
 def process_bytes(amounts: Amounts, work: Work) -> int:
@@ -136,39 +186,65 @@ def process_bytes(amounts: Amounts, work: Work) -> int:
 
 def memory_bytes(amounts: Amounts, settings: Settings, choice: Choice | None) -> int:
     """The largest number of bytes at a time; ``choice`` is None for a search by SimHash."""
-    documents = amounts.documents
-    searching = _IN_THE_SEARCH * documents
+    documents, search, common = amounts.documents, settings.search, settings.base.ignore_common > 0
+    candidates = HASH_BYTES * min(held_shingles(search), amounts.of_candidates)
+    searching = _IN_THE_SEARCH * documents + common * _of_common(amounts, settings)
     if choice is None:
-        searching += settings.simhash.bits // 8 * documents + _of_candidates(amounts, settings.search)
+        searching += settings.simhash.bits // 8 * documents + candidates
     elif choice.method == "exact":
-        searching += _of_join(amounts, settings.search, settings.shingles)
+        searching += _of_join(amounts, search)
     else:
-        signatures = 0 if settings.search.limit is not None else 4 * settings.sketch.slots * documents
-        searching += max(signatures, _of_candidates(amounts, settings.search))
+        signatures = 0 if search.limit is not None and not common else 4 * settings.sketch.slots * documents
+        searching += max(signatures, candidates)
     process = process_bytes(amounts, settings.work)
     return process + max(A_DOCUMENT * documents + amounts.waiting, searching)
 
 
-def _waiting_rows(documents: Any, text: int, settings: Settings) -> int:
-    """Bytes of the row groups that wait to be written, of Parquet with this many bytes of ``text``."""
+def _of_common(amounts: Amounts, settings: Settings) -> int:
+    """Bytes of the sets in which common shingles are counted: all if they may be held, else those in flight."""
+    if amounts.shingles <= most_held(settings.search):
+        return HASH_BYTES * amounts.in_sets
+    in_flight = (process_bytes(amounts, settings.work) - PROCESS) / max(1, _CHUNK_TIMES * amounts.bytes)
+    return round(HASH_BYTES * in_flight * amounts.in_sets)
+
+
+def _waiting_rows(documents: Any, amounts: Amounts, settings: Settings) -> int:
+    """Bytes of the row groups that wait to be written: of kept Parquet, or else of the texts of groups."""
     footers = getattr(documents, "metadata", None) or ()
     footer = next((one for one in footers if one is not None), None)
     if documents.format != "parquet" or footer is None:
-        return 0
+        return waiting_bytes(round(amounts.grouped * amounts.bytes), 1)
     largest = max((footer.row_group(k).total_byte_size for k in range(footer.num_row_groups)), default=0)
-    return waiting_bytes(min(text, largest), writer_threads(settings.work.threads, settings.search.room))
+    return waiting_bytes(min(amounts.bytes, largest), writer_threads(settings.work.threads, settings.search.room))
 
 
-def _of_join(amounts: Amounts, search: SearchSettings, shingles: Shingles) -> int:
+def _of_join(amounts: Amounts, search: SearchSettings) -> int:
     """Bytes of the sets of an exact join, of the counts, and of the lists; a join in parts keeps to its room."""
-    entries = _WITH_PARTNERS[shingles.unit] * ((1 - search.threshold) * amounts.shingles + amounts.documents)
-    whole = round((HASH_BYTES + _REPEATS) * amounts.shingles + _AN_ENTRY * entries)
+    whole = HASH_BYTES * amounts.in_sets + max(round(_REPEATS * amounts.in_sets), _AN_ENTRY * amounts.entries)
     return min(whole, join_room(search)) if surely_exact(search) else whole
 
 
-def _of_candidates(amounts: Amounts, search: SearchSettings) -> int:
-    """Bytes of the shingle sets of proposed pairs."""
-    return HASH_BYTES * min(held_shingles(search), round(_CANDIDATES * amounts.shingles))
+def seconds(
+    amounts: Amounts, settings: Settings, choice: Choice | None, form: str, first: float, read: float
+) -> float:
+    """The seconds of a run of documents of the format ``form`` on a machine that does nothing else.
+
+    ``first`` and ``read`` are the processor seconds of the first pass, and of reading the texts again.
+    """
+    search, in_thread = settings.search, _ALONE["row"] * amounts.documents
+    sets = 1e-9 * AGAIN_TIME[settings.shingles.unit] * amounts.shingles
+    in_thread += _TEXTS * amounts.grouped * amounts.bytes + _A_FILE * amounts.documents * (form == "text")
+    work = first + 2 * read + _PARQUET * amounts.bytes * (form == "parquet")
+    if settings.base.ignore_common > 0:
+        work += _COMMON_PASSES * (read + sets)
+    if choice is not None and choice.method == "exact":
+        in_thread += _ALONE["entry"] * amounts.entries + _ALONE["lookup"] * amounts.lookups
+        work += _SHARED["shingle"] * amounts.in_sets + _SHARED["lookup"] * amounts.lookups
+        work += (read + sets) * (search.limit is not None and not surely_exact(search))
+    else:
+        work += _SHARED["sorted"] * amounts.documents + read + amounts.proposed * amounts.remaining * sets
+        work += _SHARED["drawn"] * min(_DRAWN, amounts.of_candidates) * (choice is not None)
+    return START + in_thread + work / worker_count(settings.work.threads)
 
 
 @dataclass(frozen=True)
@@ -193,38 +269,120 @@ class Crowding:
 NO_CROWDS = Crowding()
 
 
-def estimate_crowds(
-    corpus: Corpus, read: Sequence[ReadChunk], documents: int, grouping: GroupSettings
-) -> Crowding:
-    """Estimate the crowds among this many different ``documents``, of which some chunks have been ``read``.
+def _read_sample(corpus: Corpus, slots: int, expected: bool) -> tuple[list[ReadChunk], UInt32s, float]:
+    """The first chunks of a corpus, signatures (uint32[m, slots]) of different documents, and processor seconds.
 
-    The texts of the sample are read once more. Nothing is known of a search by SimHash.
+    They are read as by a run with these ``slots``, or one in which an exact join is ``expected``.
     """
-    if corpus.settings.by_simhash or documents <= CROWD or not read:
-        return NO_CROWDS
-    firsts = np.cumsum([0, *(len(one) for one in read)])
-    read = read[: int(np.searchsorted(firsts[1:], MOST_SAMPLED)) + 1]  # the fewest chunks, as they are read again
+    for _ in read_chunks(corpus, slots, KeptSets(corpus, expected), most=1):
+        pass  # loads the kernels, which takes as long as several chunks
+    begin, sample, signatures = time.process_time(), [], [np.empty((0, slots), np.uint32)]
+    for read in read_chunks(corpus, slots, KeptSets(corpus, expected), most=CHUNKS):
+        if slots:
+            signatures.append(read.signatures[_some_rows(_different_rows([read]), _SIGNED)])
+        sample.append(read.without("signature").without("sets"))
+    return sample, np.concatenate(signatures), time.process_time() - begin
+
+
+def _sample_sets(corpus: Corpus, sample: Sequence[ReadChunk], joined: bool) -> tuple[ShingleSets, float, float]:
+    """The sets of different documents, the share of their shingles that is in them, and seconds for each row.
+
+    The texts of the fewest chunks that have enough documents are read once more; the seconds are those of reading
+    alone, in processor time.
+    """
+    begin, firsts = time.process_time(), np.cumsum([0, *map(len, sample)])
+    read = sample[: int(np.searchsorted(firsts[1:], MOST_SAMPLED)) + 1]
     pieces = tuple(
         CorpusChunk(one.facts.part, one.facts.index, one.facts.source, int(first), one.row_numbers)
         for one, first in zip(read, firsts, strict=False)
     )
-    units = np.concatenate([one.units for one in read])
-    rows = _sample_rows(np.concatenate([one.keys for one in read]), units)
-    if len(rows) < 2:
-        return NO_CROWDS
+    units, rows = np.concatenate([one.units for one in read]), _different_rows(read)
+    rows = _some_rows(
+        rows, round(_LISTED * len(rows) / max(1, int(units[rows].sum()))) if joined else MOST_SAMPLED
+    )
     room = np.empty(int(units[rows].sum()), np.uint64)
     sets = replace(corpus, pieces=pieces).shingle_sets(rows, room)
-    return crowding_of(sets, documents, corpus.settings.search, grouping)
+    spent = time.process_time() - begin
+    reading = max(spent - 1e-9 * AGAIN_TIME[corpus.settings.shingles.unit] * len(room), spent / 4)
+    return sets, len(sets.hashes) / max(1, len(room)), reading / max(1, len(units))
 
 
-def _sample_rows(keys: UInt64s, units: Int64s) -> Int64s:
-    """Rows of different documents that are not empty, evenly spaced and ascending."""
-    rows = np.sort(np.unique(keys, axis=0, return_index=True)[1])
-    rows = rows[units[rows] > 0]
-    mean = units[rows].mean() if len(rows) else 1
-    most = int(np.clip(np.sqrt(STEPS / mean), FEWEST_SAMPLED, MOST_SAMPLED))
-    spaced: Int64s = rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)]
-    return spaced
+def _different_rows(read: Sequence[ReadChunk]) -> Int64s:
+    """Rows of different documents that are not empty, ascending."""
+    if not read:
+        return np.empty(0, np.int64)
+    rows = np.sort(np.unique(np.concatenate([one.keys for one in read]), axis=0, return_index=True)[1])
+    different: Int64s = rows[np.concatenate([one.units for one in read])[rows] > 0]
+    return different
+
+
+def _some_rows(rows: Int64s, most: int) -> Int64s:
+    """At most this many of the rows, but FEWEST_SAMPLED in any case, evenly spaced."""
+    count = min(len(rows), max(most, FEWEST_SAMPLED))
+    evenly: Int64s = rows[np.linspace(0, len(rows) - 1, count).astype(np.int64)]
+    return evenly
+
+
+def _share_left(sets: ShingleSets, ignore_common: float) -> float:
+    """The share of the shingles in the ``sets`` that is not in more than this share of the documents."""
+    if not ignore_common or not len(sets.hashes):
+        return 1.0
+    counts = np.unique(sets.hashes, return_counts=True)[1]
+    common = counts > most_documents(ignore_common, len(sets.sizes))
+    return float(1 - counts[common].sum() / len(sets.hashes))
+
+
+def join_of_all(sets: ShingleSets, documents: int, search: SearchSettings, threads: int) -> dict[str, Any]:
+    """The entries and look-ups of an exact join of this many ``documents``, and the share of them in pairs.
+
+    The sample is joined, its first half, and it without those documents that have many more entries in common than
+    most: they have a partner. The others have some by chance, and more with each further document.
+    """
+
+    def join(places: Int64s) -> tuple[float, Bools, int]:
+        some, every = _some(sets, places), np.arange(len(places))
+        hubs = joined_sets(every, len(every), DocumentSets(every, some), criterion_of(search), threads).hubs
+        listed = np.bincount(hubs.documents[hubs.members], minlength=len(every))
+        shares = np.minimum(1, listed / (1 + (1 - search.threshold) * some.sizes))
+        return float(shares.mean()), shares > np.median(shares) + _MORE, lookups(hubs, MOST_OF_A_LIST)
+
+    every, scale = np.arange(len(sets.sizes)), documents / len(sets.sizes)
+    near, near_in_half = join(every)[1], join(every[: -(-len(every) // 2)])[1]
+    chance, _, looked_up = join(every[~near])
+    share = share_of_all(near, near_in_half, scale)
+    prefixes = scale * ((1 - search.threshold) * len(sets.hashes) + len(every))
+    paired = share * prefixes
+    entries = paired + (1 - share) * (1 - (1 - chance) ** scale) * prefixes
+    return {"entries": round(entries), "lookups": round(paired + looked_up * scale**2), "proposed": share}
+
+
+def share_of_all(near: Bools, half: Bools, scale: float) -> float:
+    """The share of all documents that are ``near`` others, of ``scale`` times as many as the sample has.
+
+    In the first ``half`` of the sample the share is half as large if partners are anywhere among the documents,
+    and as large if they are close by. Families differ in size, so the odds grow with the documents, not the share.
+    """
+    share = float(near.mean())
+    if near.sum() < _FEW and scale > _FEW:
+        return _PROPOSED
+    return share if half.mean() > share / np.sqrt(2) else scale * share / (1 - share + scale * share)
+
+
+def _proposed_share(signatures: UInt32s, documents: int, bands: Plan, threads: int) -> float:
+    """The share of this many ``documents`` that is in proposed pairs, from the signatures of a sample."""
+    sampled = len(signatures)
+    keys = SignatureBands((signatures,), bands)
+    found = band_candidates(keys, len(bands.bands), 0, threads, report_nothing)
+    pairs, near, half = found.pairs.table(), np.zeros(sampled, np.bool_), -(-sampled // 2)
+    near_in_half, within = near[:half].copy(), column(pairs, "b") < half
+    for name in ("a", "b"):
+        near[column(pairs, name)], near_in_half[column(pairs, name)[within]] = True, True
+    near[found.hub] = True
+    return share_of_all(near, near_in_half, documents / sampled)
+
+
+def _some(sets: ShingleSets, places: Int64s) -> ShingleSets:
+    return sets_at(sets.hashes, sets.offsets[places], sets.sizes[places])
 
 
 def crowding_of(sets: ShingleSets, documents: int, search: SearchSettings, grouping: GroupSettings) -> Crowding:
@@ -325,44 +483,55 @@ def predict(
 ) -> RunCost:
     """Fingerprint the first chunks, and predict the rest. ``resume``: the run keeps its finished parts on disk."""
     require_reference(settings.keep, settings.relations, against)
-    search = settings.search
+    search, limit, threads = settings.search, settings.search.limit, settings.work.threads
+    begin = time.process_time()
     bands = None if settings.by_simhash else nearest_plan(search.threshold, search.recall, settings.sketch.slots)
-    slots = 0 if bands is None or surely_exact(search) else settings.sketch.slots
-    rows = text = units = 0
-    sample: list[ReadChunk] = []
-    begin = first = time.perf_counter()
-    later = 0
     parts = parts_of(documents, columns, settings.keep, settings.relations, against)
     corpus = Corpus.of(parts, settings, empty_alike=settings.keep.empty == "one")
-    for number, read in enumerate(islice(read_chunks(corpus, slots), CHUNKS)):
-        rows, text, units = rows + len(read), text + read.bytes_read, units + int(read.units.sum())
-        sample.append(read.without("signature"))
-        if number == 0:  # kernels were loaded meanwhile
-            first = time.perf_counter()
-        else:
-            later += read.bytes_read
-    spent = time.perf_counter() - (first if later else begin)
+    expected = limit is None and not resume and expects_exact(corpus)
+    slots = 0 if bands is None or surely_exact(search) or expected else settings.sketch.slots
+    sample, signatures, first = _read_sample(corpus, slots, expected)
+    rows, text = sum(map(len, sample)), sum(read.bytes_read for read in sample)
     inputs = [documents, *([] if against is None else [against.documents])]
+    if documents.format in ("jsonl", "csv") and len(inputs) == len(getattr(documents, "sources", ())) == 1:
+        text = max(text, min(documents.size_bytes or 0, CHUNKS * CHUNK_BYTES))  # with the names of fields
     total = max(rows, sum(_rows(one, rows, text) for one in inputs))
-    scale = total / rows if rows else 0.0
+    scale, share = total / max(1, rows), len(_different_rows(sample)) / max(1, rows)
+    units, different, first = sum(int(read.units.sum()) for read in sample), round(share * total), first * scale
+    amounts = Amounts(total, round(text * scale), round(units * scale * share))
+    choice = chosen = None if bands is None else choose(search, amounts.shingles, settings.shingles.unit)
+    crowds, again = NO_CROWDS, first / 2
+    if bands is not None and choice is not None and rows:
+        sets, in_sets, a_row = _sample_sets(corpus, sample, choice.method == "exact")
+        again, remaining = min(first, a_row * total), _share_left(sets, settings.base.ignore_common)
+        amounts = replace(amounts, distinct=in_sets, remaining=remaining)
+        if len(signatures):
+            amounts = replace(amounts, proposed=_proposed_share(signatures, different, bands, threads))
+        if choice.method == "exact" and MEASURES[search.measure].features == "shingles" and len(sets.sizes):
+            amounts = replace(amounts, **join_of_all(sets, different, search, threads))
+            chosen = choice if surely_exact(search) else reconsider(choice, search, amounts.lookups)
+        if different > CROWD and len(sets.sizes) > 1:
+            most = min(MOST_SAMPLED, int(np.sqrt(STEPS / sets.sizes.mean())))
+            crowds = crowding_of(
+                _some(sets, _some_rows(np.arange(len(sets.sizes)), most)), different, search, settings.grouping
+            )
+    amounts = replace(amounts, grouped=1 - (1 - amounts.proposed) * share)
+    amounts = replace(amounts, waiting=_waiting_rows(documents, amounts, settings))
     sketch = 4 * slots or 8 * (settings.simhash.bits // 64) * settings.by_simhash
     banded = 8 * len(bands.bands) if bands is not None and slots else sketch
-    limit = search.limit
-    different = _different([read.keys for read in sample])
-    shingles = round(units * scale * different)
-    crowds = estimate_crowds(corpus, sample, round(different * total), settings.grouping)
-    written = round(text * scale)
-    amounts = Amounts(total, written, shingles, _waiting_rows(documents, written, settings))
-    choice = None if bands is None else choose(search, shingles, settings.shingles.unit)
     bands_filed = 0 if limit is None else banded * total  # removed before the sets of candidates are read
-    disk = max(bands_filed, _filed_sets(search, shingles, round(different * total)))
+    joined = chosen is not None and chosen.method == "exact"
+    disk = max(bands_filed, _filed_sets(search, amounts, different, joined))
     disk += resume * ((sketch if limit is None else banded) + 48) * total
     disk += 0 if limit is None else A_PAIR * crowds.pairs
+    memory = max(memory_bytes(amounts, settings, one) for one in (choice, chosen))
+    beside = crowds.seconds + (limit is not None) * (time.process_time() - begin)  # a run with a limit predicts
+    spent = seconds(amounts, settings, chosen, documents.format, first, again) + beside / worker_count(threads)
     return RunCost(
         documents=total,
-        memory=memory_bytes(amounts, settings, choice) + (crowds.memory if limit is None else 0),
+        memory=memory + (crowds.memory if limit is None else 0),
         disk=disk,
-        seconds=START + WHOLE * spent * text * scale / (later or text or 1) + crowds.seconds,
+        seconds=spent,
         limit=limit,
         process=process_bytes(amounts, settings.work),
         a_pair=0 if limit is None else A_PAIR,
@@ -370,20 +539,18 @@ def predict(
     )
 
 
-def _different(keys: list[Any]) -> float:
-    """The share of the documents that are not exact copies of earlier ones, by the keys of a sample."""
-    hashes = np.concatenate([np.empty((0, 2), np.uint64), *keys])
-    return len(np.unique(hashes, axis=0)) / len(hashes) if len(hashes) else 1.0
+def _filed_sets(search: SearchSettings, amounts: Amounts, documents: int, joined: bool) -> int:
+    """Bytes of the sets that the memory does not hold: those of candidates, or all with the prefixes of a join.
 
-
-def _filed_sets(search: SearchSettings, shingles: int, documents: int) -> int:
-    """Bytes of the sets that the memory does not hold: those of candidates, or all with the prefixes of a join."""
+    A join that is not surely exact is chosen only if its sets fit.
+    """
     if not surely_exact(search):
-        candidates = round(_FILED * shingles)
-        return 0 if search.limit is None or candidates <= held_shingles(search) else HASH_BYTES * candidates
-    if HASH_BYTES * shingles <= join_room(search):
+        fit = joined or search.limit is None or amounts.proposed * amounts.shingles <= held_shingles(search)
+        return 0 if fit else HASH_BYTES * amounts.of_candidates
+    if HASH_BYTES * amounts.shingles <= join_room(search):
         return 0
-    return HASH_BYTES * shingles + round(ENTRY_BYTES * ((1 - search.threshold) * shingles + documents))
+    entries = round((1 - search.threshold) * amounts.in_sets) + documents
+    return HASH_BYTES * amounts.in_sets + ENTRY_BYTES * entries
 
 
 def _rows(documents: Any, rows: int, text: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,9 @@ from neardup.deduplication.run.predict import (
     Crowding,
     RunCost,
     crowding_of,
+    join_of_all,
     predict,
+    share_of_all,
 )
 from neardup.io.readers import choose_columns, open_files
 from neardup.settings import GroupSettings, SearchSettings, Settings
@@ -30,7 +33,7 @@ from support.messages import has_parts
 DOCUMENTS = 3000
 
 
-def sets(*members: range) -> ShingleSets:
+def sets(*members: Any) -> ShingleSets:
     hashes = np.concatenate([np.array(one, np.uint64) for one in members])
     return ShingleSets(hashes, np.cumsum([0, *(len(one) for one in members)]))
 
@@ -133,3 +136,31 @@ def test_a_sample_of_plain_pages_is_read_before_the_pass_has_ended(tmp_path: Pat
     pq.write_table(table, path, row_group_size=len(texts), use_dictionary=False, compression="none")
     documents = open_files([str(path)])
     assert predict(documents, choose_columns(documents, None, None), Settings.of(), None).documents == len(texts)
+
+
+@pytest.mark.parametrize("near", ["close by", "anywhere"])
+def test_the_join_of_all_documents_follows_from_that_of_some(near: str) -> None:
+    """8,000 sets of 40 shingles, some of these frequent; a third of the sets have a near copy."""
+    draw, search = np.random.default_rng(4), SearchSettings(threshold=0.7)
+    made: list[np.ndarray[Any, Any]] = []
+    while len(made) < 8000:
+        one = np.unique((300_000 * draw.random(40) ** 2).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        copy = np.unique(np.append(one[:-2], draw.integers(2**60, size=2).astype(np.uint64)))
+        made += [one, copy] if draw.random() < 0.2 else [one]
+    if near == "anywhere":
+        made = [made[k] for k in draw.permutation(len(made))]
+    every, some = (sets(*of_lists) for of_lists in (made, made[:2000]))
+    from_some, from_all = (join_of_all(read, len(made), search, 1) for read in (some, every))
+    assert from_some["proposed"] == pytest.approx(1 / 3, abs=0.05)
+    assert from_some["entries"] == pytest.approx(from_all["entries"], rel=0.25)
+    assert from_some["lookups"] == pytest.approx(from_all["lookups"], rel=0.5)
+
+
+def test_the_share_of_all_documents_near_others_depends_on_where_these_are() -> None:
+    """A tenth of the sample; as many of its first half if copies are close by, and half as many if not."""
+    sample, close, apart = (np.arange(1000) % 10 < 1, np.arange(500) % 10 < 1, np.arange(500) % 20 < 1)
+    assert share_of_all(sample, close, 9.0) == 0.1
+    assert share_of_all(sample, apart, 9.0) == pytest.approx(0.5)  # odds of 1 : 9, nine times
+    nothing = np.zeros(1000, np.bool_)
+    assert share_of_all(nothing, nothing, 1.0) == 0
+    assert share_of_all(nothing, nothing, 1000.0) == 0.3  # the sample is too small a part
