@@ -148,6 +148,7 @@ def check_without(out: Path, *inputs: Path) -> None:
     assert status == 3, lines
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_an_honest_result_is_not_accused(case: Case, tmp_path: Path) -> None:
     out = made(case, tmp_path)
@@ -172,6 +173,7 @@ AGAINST = (
 )
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize(("expected", "options"), AGAINST, ids=[" ".join(options) for _, options in AGAINST])
 def test_results_against_a_reference_set_with_the_same_ids(
     expected: int, options: tuple[str, ...], tmp_path: Path
@@ -268,6 +270,7 @@ VALUES = {
 """Values of columns that decide who stays."""
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("column", VALUES)
 @pytest.mark.parametrize("end", ["max", "min"])
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.parquet"])
