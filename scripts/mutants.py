@@ -57,7 +57,7 @@ SURFACE = {
     "review": ("review", "report"),
     "verifier": ("verify",),
     "io": ("inputs", "formats", "kept_files", "written"),
-    "cli": ("cli", "messages", "options", "progress"),
+    "cli": ("cli", "messages", "options", "progress", "command", "plan_"),
 }
 """Words in the names of the files of tests/surface that start the program, for what they cannot import."""
 QUICK, REST, OTHERS = (float(text) for text in os.environ.get("MUTANTS_SECONDS", "15,40,60").split(","))
@@ -257,7 +257,8 @@ def tests_of(file: str, line: int, tests: Map | None) -> Tests:
     chosen = choice()
     by_import = sorted(name for name in importers({module_of(file)}) if "/house/" not in name)
     surface = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests" / "surface").glob("test_*.py")]
-    of_wing = sorted(name for name in surface if any(word in name for word in SURFACE.get(wing_of(file), ())))
+    words = (*SURFACE.get(wing_of(file), ()), Path(file).stem)
+    of_wing = sorted(name for name in surface if any(word in name for word in words))
     by_import += [name for name in of_wing if name not in by_import]
     by_import.insert(0, f"tests/surface/test_examples.py::test_examples_of_a_module[{module_of(file)}]")
     covering = Counter[str]()

@@ -289,8 +289,7 @@ class Verifier:
         try:
             return str(getattr(self, f"_{name}")())
         except ERRORS as error:
-            kind = type(error).__name__
-            raise DifferenceError(f"{name}: neardup writes nothing like this: {kind}: {error!s:.200}") from error
+            raise DifferenceError(f"{name}: neardup writes nothing like this: {error!r:.200}") from error
 
     def _table(self, name):
         if name not in self.tables:
@@ -438,6 +437,8 @@ class Verifier:
             except (UnreadError, ImportError, *ERRORS) as error:
                 self.unseen[f"input {place['name']!r}: {type(error).__name__}: {error!s:.150}"] += 1
                 self.whole = False
+        self.old = [d for d in read if d.place["reference"] and d.place["format"] == "text" and d.data is None]
+        self.unseen["what files of a reference set hold"], self.whole = len(self.old), self.whole and not self.old
         rejected = [(d.place["name"], d.number) for d in read if d.rejected and d.place["format"] != "text"]
         listed = [(problem["source"], problem["row"]) for problem in self.problems if not problem["file"]]
         if self.whole:
@@ -805,11 +806,11 @@ class Verifier:
         lines, derived = {line["id"]: line for line in self._table("not_judged")}, []
         empty = "keep" if self.run["action"] == "group" and self.set["empty"] == "drop" else self.set["empty"]
         why = "without text" + (", and empty is drop" if empty == "drop" else ": there is nothing to compare")
-        for doc in self.all if self.whole else ():
+        for doc in (doc for doc in self.all if self.whole and not doc.place["reference"]):
             line = lines.get(self.typed(doc.id))
             if line and (doc.rejected or doc.units is None or (self.cleaned and doc.units)):
                 derived.append(line | {"kind": UNSEEN, "reason": UNSEEN})
-            elif not doc.rejected and doc.new and doc.units == () and empty != "one":
+            elif not doc.rejected and doc.units == () and empty != "one":
                 row = {"id": self.typed(doc.id), "kind": "without text", "bytes": len(doc.data), "reason": why}
                 derived.append(row | {"kept": empty != "drop"})
         return derived if self.whole else [dict.fromkeys(line, UNSEEN) for line in lines.values()]
@@ -933,8 +934,7 @@ class Verifier:
         result = {}
         for new, inputs, columns in ((True, "inputs", "columns"), (False, "against", "columns_against")):
             places = [p for p in self.places.values() if p["reference"] is not new]
-            data = all(p["format"] != "text" for p in places)
-            if places and data:
+            if places and all(p["format"] != "text" for p in places):
                 names, id = [p["name"] for p in places], (self.run[columns] or {}).get("id") and places[0]["id"]
                 result |= {inputs: names, columns: {"text": places[0]["text"], "id": id}}
             elif places and all(p["path"].endswith(p["name"].partition("/")[2]) for p in places):
@@ -954,7 +954,7 @@ class Verifier:
         result, kinds = {"popular": self.run["popular"]}, Counter(p.get("kind") for p in self._table("pairs"))
         if self.run.get("kinds"):
             result["kinds"] = {kind: kinds[kind] for kind in self.run["kinds"]}
-        if self.run["choice"]["method"] == "exact" and not self.thinned:
+        if self.run["choice"]["method"] == "exact" and not (self.thinned or self.old):
             stored = f"exact: every pair at {self.words} {self.set['threshold']:g} or above is found"
             aside = self.run["not_judged"]["files_left_aside"]
             unread = self.counts["rejected"] + (self.run["counts_against"] or {}).get("rejected", 0)

@@ -251,6 +251,8 @@ def test_other_inputs(tmp_path: Path) -> None:
         (0, "shards", ("dedup", twice, several, "--file-size", "4kB")),
         (0, "numbers", ("dedup", several, "--against", *numbered(tmp_path, range(100)))),
         (3, "of two kinds", ("dedup", mixed)),
+        (3, "with pictures", ("dedup", *texts(tmp_path / "new"), "--against", *texts(tmp_path / "old"))),
+        (0, "plain texts", ("dedup", tmp_path / "new/letters/de", "--against", tmp_path / "old/letters/en")),
     )
     for expected, name, words in runs:
         assert quiet(*words, "-o", tmp_path / name) == 0, name

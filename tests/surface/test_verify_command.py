@@ -71,6 +71,18 @@ def test_of_many_pairs_some_are_counted(run: Run, own: Path, tmp_path: Path) -> 
     assert said["not_looked_at"]["pairs, shared"] == pairs - 5
 
 
+def test_of_many_documents_some_are_joined(
+    run: Run, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verifier, "MOST", 9)
+    assert run("dedup", own, "-o", tmp_path / "out").status == 0
+    status, said = answer(run, tmp_path / "out")
+    assert (status, said["difference"]) == (3, None)
+    different = run_json(tmp_path / "out")["counts"]["different"]
+    assert said["not_looked_at"]["documents whose pairs may be missing, not joined here"] == different - 9
+    assert f"9 of {different:,} different documents were joined" in said["checks"]["pairs"]
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "ndjson", "arrow"])
 def test_inputs_that_polars_has_written_are_read_without_the_readers_of_the_package(
     run: Run, tmp_path: Path, suffix: str
