@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from neardup.cli.agents import Roots, Tools
+from neardup.cli.agents import MOST, Roots, Tools
 from neardup.collection import Collection
 from neardup.errors import InputError
 
@@ -216,3 +216,9 @@ def test_a_search_has_no_limit_of_bytes(tools: Tools) -> None:
     assert small.search("own.neardup", "fox")["hits"]
     with pytest.raises(InputError, match="no file"):
         small.search("own.neardup!/x", "fox")
+
+
+def test_an_answer_has_the_largest_groups_and_the_number_of_the_others() -> None:
+    texts = [" ".join(f"{k}word{n}" for n in range(9)) for k in range(MOST + 3) for _ in range(2)]
+    answer = Tools(Roots.of([], 1 << 20), 60.0).find(texts=texts)
+    assert (len(answer["groups"]), answer["groups_left_out"]) == (MOST, 3)
