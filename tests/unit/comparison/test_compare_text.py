@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 import pytest
 from hypothesis import example, given
@@ -102,6 +103,20 @@ def test_what_must_be_known_is_said(a: str, b: str, note: str) -> None:
     said = [line for line in lines(a, b, 90) if line.startswith("note")]
     assert len(said) == 1
     assert said[0].removeprefix("note").lstrip().startswith(note)
+
+
+@pytest.mark.parametrize(
+    ("b", "mark"),
+    [
+        ("one 22 two three four five six", "= equal but for white space or text left out"),
+        ("one 22 two three four five six", "|:left out:| does not count"),
+        ("one TWO three four five six", "≠ equal but for the marked characters"),
+        ("one two three four five seven", "+ only in B"),
+    ],
+)
+def test_the_head_explains_the_marks(b: str, mark: str) -> None:
+    found = nd.compare("one 12 two three four five six", b, ignore_numbers=True)
+    assert mark in "".join(takewhile(bool, as_text(found, ("A", "B"), 200, colour=False, full=False)))
 
 
 def test_what_was_not_worked_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
