@@ -116,7 +116,8 @@ def test_a_mistake_is_shown_with_its_place(search: Search) -> None:
 def test_a_collection_that_is_missing_is_a_shard_that_does_not_answer(run: Run, tmp_path: Path) -> None:
     places = [tmp_path / f"{number}.neardup" for number in range(2)]
     assert run("collection", "add", places[0], write_rows(tmp_path / "a.jsonl", ROWS)).status == 0
-    whole, refused = run("collection", "search", places[0], "other5"), run("collection", "search", *places, "other5")
+    whole = run("collection", "search", places[0], "other5")
+    refused = run("collection", "search", *places, "other5")
     assert refused.status == 2
     assert has_parts(refused.err, str(places[1]))
     answer = run("collection", "search", *places, "other5", "--partial")
