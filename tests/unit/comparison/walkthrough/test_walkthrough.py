@@ -101,6 +101,15 @@ def test_a_prime_above() -> None:
     assert [prime_above(n) for n in range(2990)] == [min(p for p in primes if p > n) for n in range(2990)]
 
 
+def test_a_part_of_a_sketch_is_named() -> None:
+    six, eight, classic = (
+        FAMILIES[name].hash_rows(9, slots, 1, None).says
+        for name, slots in (("one-permutation", 6), ("one-permutation", 8), ("classic", 6))
+    )
+    assert six == f"{eight} (The first 6 of 8: this sketch has a power of two of slots.)"
+    assert "The first" not in eight + classic
+
+
 @pytest.mark.parametrize("rows", [1, 2, 16, 100, 158])
 def test_values_are_the_formulas_written_out(rows: int) -> None:
     slots, numbers = 40, range(1, rows + 1)
