@@ -399,7 +399,6 @@ def of_several_files() -> Tamperings:
 TAMPERINGS = [*of_tables(), *of_accounts(), *of_kept_rows(), *of_several_files()]
 
 
-@pytest.mark.part(1)
 @pytest.mark.parametrize(
     ("base", "name", "change"), TAMPERINGS, ids=[f"{base}: {name}" for base, name, _ in TAMPERINGS]
 )

@@ -199,13 +199,8 @@ def test_a_search_of_services_and_files(tmp_path: Path, run: Run) -> None:
     assert run("collection", "search", places[1], "NOT nothing", "--partial").status == 2
 
 
-def test_options_that_contradict_one_another(tmp_path: Path, run: Run) -> None:
+def test_shards_that_there_cannot_be(tmp_path: Path, run: Run) -> None:
     for words, named in (
-        ([], "Neither"),
-        ([tmp_path / "a.neardup", "--shard", "b"], "A collection and --shard"),
-        (["--shard", "b", "--workers", 2], "--workers"),
-        (["--shard", "b", "--create"], "--create"),
-        (["--shard", "b", "--page"], "--page"),
         (["--shard", tmp_path / "absent.neardup"], "absent"),
         (["--shard", "http://127.0.0.1:1", "--shard-seconds", 0], "--shard-seconds"),
         (["--shard", "ftp://127.0.0.1"], "ftp"),

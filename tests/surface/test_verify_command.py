@@ -6,14 +6,11 @@ import json
 import lzma
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 
@@ -115,19 +112,6 @@ def test_a_difference_names_the_row_and_both_values(run: Run, own: Path, tmp_pat
     assert run("verify", tmp_path / "out").out.splitlines()[-1].startswith("difference")
 
 
-def test_a_stored_text_is_that_of_the_input(run: Run, own: Path, tmp_path: Path) -> None:
-    assert run("dedup", own, "-o", tmp_path / "out").status == 0
-    stored = pq.read_table(tmp_path / "out" / "texts.parquet")
-    kind = stored.schema.field("text")
-    texts = pa.array([text.replace(b"mayor", b"maire") for text in stored["text"].to_pylist()], kind.type)
-    changed = stored.set_column(stored.column_names.index("text"), kind, texts)
-    pq.write_table(changed, tmp_path / "out" / "texts.parquet")
-    seal(tmp_path / "out")
-    status, said = answer(run, tmp_path / "out")
-    assert status == 1
-    assert has_parts(said["difference"], "texts", "the result has", "derived")
-
-
 def test_moved_inputs_are_named_after_the_result(run: Run, own: Path, tmp_path: Path) -> None:
     assert run("dedup", own, "-o", tmp_path / "out", "--no-store-texts").status == 0
     (tmp_path / "elsewhere").mkdir()
@@ -147,16 +131,6 @@ def test_an_input_that_has_changed_is_not_taken_for_the_one_that_was_read(
     status, said = answer(run, tmp_path / "out")
     assert status == 3
     assert any(has_parts(what, "input", own.name, "digest") for what in said["not_looked_at"])
-
-
-def test_documents_in_archives_are_taken_from_the_result(run: Run, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
-        for name in "ab":
-            archive.writestr(f"{name}.txt", " ".join(f"word{number}" for number in range(99)))
-    assert run("dedup", tmp_path / "all.zip", "-o", tmp_path / "out").status == 0
-    status, said = answer(run, tmp_path / "out")
-    assert status == 3
-    assert any(what.startswith("kept files") for what in said["not_looked_at"])
 
 
 def test_outputs_of_other_commands_say_what_they_are(run: Run, own: Path, tmp_path: Path) -> None:

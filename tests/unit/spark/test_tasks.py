@@ -98,24 +98,14 @@ class Frame:
         return rows
 
 
-@pytest.fixture
-def items(tmp_path: Path) -> tuple[Path, list[str], list[str]]:
-    """A test set, its items, and training texts of which every third one has an item."""
+def test_test_items_are_scanned_weighed_and_cut(tmp_path: Path) -> None:
+    """Every third text has an item."""
     questions = [" ".join(f"item{k}word{n}" for n in range(20)) for k in range(5)]
+    training = [f"before {questions[k % 5]} é {k}" if k % 3 == 0 else f"own text {k} " * 9 for k in range(40)]
     test = tmp_path / "test.jsonl"
     test.write_text("".join(json.dumps({"question": one}) + "\n" for one in questions))
-    return (
-        test,
-        questions,
-        [f"before {questions[k % 5]} é after {k}" if k % 3 == 0 else f"own text {k} " * 9 for k in range(40)],
-    )
-
-
-def test_test_items_are_scanned_weighed_and_cut(items: tuple[Path, list[str], list[str]]) -> None:
-    test, questions, training = items
     ids = [f"t{k}" for k in range(40)]
-    rows = pa.table({"row": range(3, 43), "id": ids, "text": training}).to_batches(max_chunksize=16)
-    frame = Frame(*rows)
+    frame = Frame(*pa.table({"row": range(3, 43), "id": ids, "text": training}).to_batches(max_chunksize=16))
     search = decontamination._search(test, [], None, {})
     of_frame = decontamination._Training(frame, frame, "id", "text", ["id", "text"])  # type: ignore[arg-type]
     result = decontamination._run(of_frame, search, "report", "#")
@@ -126,17 +116,13 @@ def test_test_items_are_scanned_weighed_and_cut(items: tuple[Path, list[str], li
     assert [one.dropped for one in frame.shared] == [True], "executors keep no test set"
 
     cutter = SimpleNamespace(value=Cutter(result.contamination.weights, search.settings.shingles.length, "#"))
-    lines = [json.dumps({"n": 1, "body": text, "text": 2}, ensure_ascii=False) for text in training[:4:3]]
+    lines = [json.dumps({"body": text, "text": 2}, ensure_ascii=False) for text in training[:4:3]]
     for field, given in ((None, training[:4:3]), ("body", lines)):
         batch = pa.record_batch([["t0", "t3"], [[0], [3]], pa.array(given)], [GONE, "items", "text"])
         (cut,) = decontamination._cut_texts(cutter, field, iter([batch]))  # type: ignore[arg-type]
         changed = [value.decode() for value in cut["changed"].to_pylist()]
-        if field:
-            assert [json.loads(line) for line in changed] == [
-                {"n": 1, "body": f"before # é after {k}", "text": 2} for k in (0, 3)
-            ]
-        else:
-            assert changed == ["before # é after 0", "before # é after 3"]
+        rows = [json.loads(line) for line in changed] if field else [{"body": text, "text": 2} for text in changed]
+        assert rows == [{"body": f"before # é {k}", "text": 2} for k in (0, 3)]
         assert [one["text"] for some in cut["cuts"].to_pylist() for one in some] == [questions[0], questions[3]]
 
 
