@@ -410,6 +410,15 @@ def test_a_change_is_noticed(
     assert ended == 1 or (ended == 3 and status(bases(base))[0] == 0), lines
 
 
+def test_without_inputs_what_follows_from_the_stored_texts_is_compared(
+    bases: Callable[[str], Path], tmp_path: Path
+) -> None:
+    gone = table("places", lambda rows: [{**row, "path": "gone.jsonl"} for row in rows])
+    assert tampered(bases("plain"), tmp_path, gone)[0] == 3
+    ended, lines = tampered(bases("plain"), tmp_path, together(gone, table("ranks", exchanged_ranks)))
+    assert (ended, "the order of preference" in lines) == (1, True), lines
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_another_value_in_any_cell_of_any_table_is_noticed(
