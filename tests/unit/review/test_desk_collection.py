@@ -86,7 +86,7 @@ def test_verdicts_are_stored_and_undone(desk: Desk, collection: Collection) -> N
     fox, twelve = key(desk, "fox"), key(desk, "fox-12")
     seen = desk.pair(twelve, fox).seen
     done = desk.decide(Decide("pair", "duplicate", "ann", seen, pair=(twelve, fox)))
-    assert done.action.what.startswith("duplicate: ")
+    assert done.action.what == "duplicate: fox-12 and fox"
     assert done.next is not None
     assert [one.verdict for one in collection.decisions()] == ["duplicate"]
     assert desk.pair(twelve, fox).verdict == "duplicate"
