@@ -76,8 +76,8 @@ def test_of_many_documents_some_are_joined(
     status, said = answer(run, tmp_path / "out")
     assert (status, said["difference"]) == (3, None)
     different = run_json(tmp_path / "out")["counts"]["different"]
-    assert said["not_looked_at"]["documents whose pairs may be missing, not joined here"] == different - 9
-    assert f"9 of {different:,} different documents were joined" in said["checks"]["pairs"]
+    assert different - 9 in said["not_looked_at"].values()
+    assert f"9 of {different} different" in said["checks"]["pairs"]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "ndjson", "arrow"])
