@@ -6,6 +6,7 @@ they are the internal number of the document and the permanent id of the group.
 """
 
 from dataclasses import dataclass
+from math import isnan
 from typing import Literal, TypeAlias
 
 from neardup.comparison.compare import Comparison
@@ -63,6 +64,11 @@ class Question:
     order: Order = "undecided"
     after: str = ""
     limit: int = 50
+
+
+def known_number(value: float) -> float | None:
+    """Return a number of a table of figures, where NaN stands for unknown, as a line has it."""
+    return None if isnan(value) else float(value)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from neardup.deduplication.run.graph import Neighbourhood, around, edges_of
 from neardup.deduplication.run.places import (
     Outside,
     StoredPlaces,
+    first_copies,
     input_documents,
     is_known,
     links,
@@ -158,14 +159,14 @@ class Found(records.ResultRecord):
 
     def _decision(self, id: records.Id) -> records.Decision:
         member_of = self.groups.filter(pc.equal(self.groups["id"], self._as_key(id)))
-        copy_of = self._first_copies([id]).get(id)
+        copy_of = first_copies(self, [id]).get(id)
         if member_of.num_rows == 0:
             aside = self._not_judged(id)
             if copy_of is None and aside is None and not is_known(self, id):
                 self._find_in_input(id)
             return records.Decision(id, None, copy_of, None, aside)
         row = member_of.slice(0, 1).to_pylist()
-        first_of = self._first_copies([id, row[0]["group"]])
+        first_of = first_copies(self, [id, row[0]["group"]])
         return records.Decision(
             id, row[0]["group"], copy_of, self._members(row, first_of, self._shared_pairs(row, (), first_of))[0]
         )
@@ -203,7 +204,7 @@ class Found(records.ResultRecord):
         shared 9 of 10 + 9 shingles
         """
         named, (a, b) = self.named, map(self.name_of, (a, b))
-        first_of = named._first_copies([a, b])
+        first_of = first_copies(named, [a, b])
         ends = first_of.get(a, a), first_of.get(b, b)
         return stored_pairs(named, (), (), ends).get(ends)
 
@@ -283,7 +284,7 @@ class Found(records.ResultRecord):
 
     def _groups_of(self, group_ids: pa.Array) -> list[records.Group]:
         rows = self.groups.filter(pc.is_in(self.groups["group"], value_set=group_ids)).to_pylist()
-        first_of = self._first_copies(sorted({row["id"] for row in rows}, key=str))
+        first_of = first_copies(self, sorted({row["id"] for row in rows}, key=str))
         of_group: dict[records.Id, list[dict[str, Any]]] = {id: [] for id in group_ids.to_pylist()}
         for row in sorted(rows, key=lambda row: not row["representative"]):
             of_group[row["group"]].append(row)
@@ -318,12 +319,6 @@ class Found(records.ResultRecord):
         """The pairs of members with their representatives, and those among the ``drawn`` members."""
         ends = ([row["id"] for row in rows], [row["group"] for row in rows], drawn)
         return stored_pairs(self, *({first_of.get(id, id) for id in ids} for ids in ends))
-
-    def _first_copies(self, ids: list[records.Id]) -> dict[records.Id, records.Id]:
-        """The first document of each exact copy among ``ids``; the table of pairs contains only that one."""
-        wanted = pa.array(ids, self.copies.schema.field("id").type)
-        rows = self.copies.filter(pc.is_in(self.copies["id"], value_set=wanted))
-        return dict(zip(rows["id"].to_pylist(), rows["copy_of"].to_pylist(), strict=True))
 
     def _not_judged(self, id: records.Id) -> records.NotJudged | None:
         try:

@@ -361,7 +361,7 @@ def outside(result: ResultRecord, id: Id, limit: int) -> tuple[Outside, ...]:
     represented by the first of them.
     """
     inside = _with_group(result, id)
-    first = _first_of(result, inside)
+    first = first_copies(result, inside)
     firsts = pa.array(
         list({first.get(member, member) for member in inside}), result.pairs.schema.field("id_a").type
     )
@@ -507,8 +507,8 @@ def _groups_of(result: ResultRecord, ids: Iterable[Id] | pa.ChunkedArray) -> dic
     return _names_of(result.groups, "group", ids)
 
 
-def _first_of(result: ResultRecord, ids: Iterable[Id]) -> dict[Id, Id]:
-    """The first documents of those of some ``ids`` that are exact copies."""
+def first_copies(result: ResultRecord, ids: Iterable[Id]) -> dict[Id, Id]:
+    """Return the first document of each exact copy among ``ids``; the table of pairs contains only that one."""
     return _names_of(result.copies, "copy_of", ids)
 
 

@@ -4,7 +4,6 @@ import re
 import threading
 from collections.abc import Iterable
 from itertools import pairwise
-from math import isnan
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier, ve
 from neardup.review.desk.subjects import COLLECTION
 from neardup.review.desk.texts import LAST_WAIT, Budget, TextReader, Whereabouts
 from neardup.review.desk.verdicts import Fates, VerdictIndex
-from neardup.review.source import GroupLine, MemberItem, MemberLine, PairLine
+from neardup.review.source import GroupLine, MemberItem, MemberLine, PairLine, known_number
 from neardup.tables import Int64s
 
 NAMED_MEMBERS, LEAST_TITLE = 300, 3
@@ -120,8 +119,8 @@ class Lines:
             words,
             int(index.size[group]),
             int(index.size[group] - 1 - self.made.pairs[group]),
-            _float_or_none(index.lowest[group]),
-            _float_or_none(index.highest[group]),
+            known_number(index.lowest[group]),
+            known_number(index.highest[group]),
             differs,
             int(index.stake[group]),
             int(self.made.count[group]),
@@ -227,7 +226,7 @@ class Lines:
         index, place = self.index, int(self.index.member_of[document])
         value: float | None = None
         if place >= 0 and index.heads[index.group[place]] == head:
-            value = _float_or_none(index.similarity[place])
+            value = known_number(index.similarity[place])
         return self.between(document, head, budget) if value is None else value
 
     def between(self, a: int, b: int, budget: Budget | None = None) -> float | None:
@@ -425,7 +424,3 @@ class KindSweep:
                 self._tried[place] = head
         finally:
             self._done.set()
-
-
-def _float_or_none(value: float) -> float | None:
-    return None if isnan(value) else float(value)

@@ -30,7 +30,7 @@ from neardup.display import Extent, counted, number, percent, printable, similar
 from neardup.errors import NeardupError
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.verdicts import VerdictIndex
-from neardup.review.source import GroupLine, PairLine
+from neardup.review.source import GroupLine, PairLine, known_number
 from neardup.tables import Int64s, column
 from neardup.text.units import read
 
@@ -117,8 +117,8 @@ class GroupLists:
             words=self._reading.words(id),
             size=size,
             exact_copies=exact,
-            lowest=_float_or_none(groups.lowest[group]),
-            highest=_float_or_none(groups.highest[group]),
+            lowest=known_number(groups.lowest[group]),
+            highest=known_number(groups.highest[group]),
             differs=self._differs(group),
             stake=int(groups.stake[group]),
             decided=0,
@@ -450,10 +450,6 @@ def _loss(row: LostMost) -> Loss:
     lost, shingles = row.lost_shingles, row.shingles or 0
     share = f"{number(lost)} of {counted(shingles, 'shingle')} ({percent(lost, shingles)})"
     return Loss(row.id, row.group, share, brief(row.lost_passage or "", PASSAGE))
-
-
-def _float_or_none(value: np.float64) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _judged_pairs(run: Found) -> tuple[Extent | None, Some]:
