@@ -10,6 +10,7 @@ again by postings or by words.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -86,30 +87,9 @@ def chosen_draw(n: int, c: int, available: int, probability: float) -> Promise |
     hits = int(np.flatnonzero(tail_probabilities(n, c, most) >= probability)[-1])
     if hits < 1:  # except for rounding, one hit would have kept it
         return None
-    drawn = _fewest_drawn(n, c, most, hits, probability)
+    fewer = range(hits, most)
+    drawn = hits + bisect_left(fewer, probability, key=lambda m: float(tail_probabilities(n, c, m)[hits]))
     return Promise(drawn, hits, float(tail_probabilities(n, c, drawn)[hits]))
-
-
-def _fewest_drawn(n: int, c: int, drawn: int, hits: int, probability: float) -> int:
-    """The fewest look-ups, at most ``drawn``, that have at least ``hits`` hits with the probability.
-
-    P(h hits or more of m) − P(h or more of m − 1) = P(h − 1 of m − 1) · (c − h + 1) / (n − m + 1): the m-th is the
-    h-th hit.
-    """
-    if drawn >= n - c + hits:  # this many look-ups always have ``hits`` hits
-        drawn = n - c + hits
-        if drawn == hits or tail_probabilities(n, c, drawn - 1)[hits] < probability:
-            return drawn
-        drawn -= 1
-    chances = tail_probabilities(n, c, drawn)
-    enough, short, k = float(chances[hits]), float(chances[hits - 1] - chances[hits]), hits - 1
-    while drawn > hits and short > 0:
-        short *= (drawn - k) * (n - drawn + 1) / ((n - c - drawn + k + 1) * drawn)
-        enough -= short * (c - k) / (n - drawn + 1)
-        if enough < probability:
-            break
-        drawn -= 1
-    return drawn
 
 
 def tail_probabilities(n: int, c: int, drawn: int) -> Floats:
