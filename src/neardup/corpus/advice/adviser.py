@@ -1,6 +1,6 @@
 """The adviser: one exact join of a sample far below the threshold, and the similarities of all pairs of a part."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -8,11 +8,12 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from neardup.corpus.advice import effects
-from neardup.corpus.advice.outlook import Outlook, Viewed, look
+from neardup.corpus.advice.gap import groups_at
+from neardup.corpus.advice.outlook import LESS_COMMON, LESS_RARE, TEMPLATED, Outlook, Viewed, look
 from neardup.corpus.advice.recommend import around, chosen_settings, recommend
 from neardup.corpus.advice.record import AdviceRecord, Around, Seen, Taken
 from neardup.corpus.advice.sample import KINDS, SampledTexts, base_of, counts_of, take, to_look_at, unit_counts
-from neardup.corpus.advice.templates import Templates, common_share, find_templates
+from neardup.corpus.advice.templates import Templates, common_shares, find_templates
 from neardup.corpus.advice.views import html, lines, svg
 from neardup.deduplication.join.base_documents import BaseDocuments, open_base
 from neardup.deduplication.results import Found
@@ -142,9 +143,8 @@ def advise_on(
             results[value] = effects.at(result, value, sample, settings)
             advance(1)
     full = unit_counts(sample.texts, settings.shingles) > 0
-    with progress.stage("looks", len(KINDS), "kinds of shingles") as advance:
-        seen, choice, line = _looked(sample, full, result, settings, advance)
-        settled = effects.effect(sample, settings, chosen_settings(choice, settings.keep))
+    seen, choice, line = _looked(sample, full, result, settings, progress)
+    settled = effects.effect(sample, settings, chosen_settings(choice, settings.keep))
     return Advice(
         settings={name: given.as_dict()[name] for name in ADVISED if name not in NOT_TOLD},
         sample=_taken(sample, result),
@@ -156,38 +156,47 @@ def advise_on(
 
 
 def _looked(
-    sample: SampledTexts, full: Bools, result: Found, settings: Settings, advance: Callable[[int], None]
+    sample: SampledTexts, full: Bools, result: Found, settings: Settings, progress: Progress
 ) -> tuple[Seen, Outlook, Around]:
-    """Look at all pairs of some documents by several kinds of shingles, and choose the best separation."""
+    """Look at all pairs of some documents by several kinds of shingles, and choose the best separation.
+
+    In doubt, and if there are templates, also without the text that is in more than some shares of the documents.
+    """
     numbers = to_look_at(sample, full, result)
     taken, related = sample.texts.take(pa.array(numbers)), sample.related(settings.relations).of(numbers)
-    texts = [text.decode("utf-8", "replace") for text in taken.to_pylist()]
+    units = {unit: unit_counts(taken, Shingles(unit=unit)) for unit in ("word", "char")}
+    views: list[Viewed] = []
 
-    def view_of(settings: Settings) -> tuple[Viewed, Templates]:
-        counts = [
-            counts_of(taken, kind, settings, base_of(sample, kind.settings(settings)), related) for kind in KINDS
-        ]
-        templates = find_templates(taken, settings, base_of(sample, KINDS[0].settings(settings)), related)
-        return Viewed(counts, templates.false, settings.base.ignore_common), templates
+    def view(share: float, handicap: float = 0.0) -> Templates:
+        wanted = replace(settings, base=replace(settings.base, ignore_common=share))
+        bases = [base_of(sample, kind.settings(wanted)) for kind in KINDS]
+        with progress.stage("looks", len(KINDS), "kinds of shingles") as advance:
+            counts = []
+            for kind, base in zip(KINDS, bases, strict=True):
+                counts.append(counts_of(taken, kind, wanted, base, related))
+                advance(1)
+        templates = find_templates(taken, wanted, bases[0], related)
+        views.append(Viewed(counts, templates.false, share, handicap))
+        return templates
 
-    ids = [sample.ids[k].as_py() for k in numbers.tolist()]
-    view, templates = view_of(settings)
-    views = [view]
-    advance(len(KINDS))
-    share = None if len(sample.base) or settings.base.ignore_common else common_share(templates, len(numbers))
-    if share is not None:
-        views.append(view_of(replace(settings, base=replace(settings.base, ignore_common=share)))[0])
-    chosen = look(views, {unit: unit_counts(taken, Shingles(unit=unit)) for unit in ("word", "char")})
+    templates = view(settings.base.ignore_common)
+    chosen = look(views, units)
+    if (chosen.doubt or templates.sizes) and not len(sample.base) and not settings.base.ignore_common:
+        rare = LESS_RARE * (chosen.templated < TEMPLATED * len(numbers))
+        for k, share in enumerate(common_shares(templates, groups_at(chosen.tree, chosen.threshold)), 1):
+            view(share, LESS_COMMON * k + rare)
+        chosen = look(views, units)
     seen = Seen(
         documents=len(numbers),
         bytes=int(sample.sizes[numbers].sum()),
         outcome="template" if chosen.ignore_common and chosen.gap is None else chosen.outcome,
         sure=not chosen.doubt,
         doubt=chosen.doubt,
-        templated=sum(templates.sizes),
+        templated=chosen.templated,
         looks=chosen.looks,
     )
-    return seen, chosen, around(ids, texts, chosen)
+    texts = [text.decode("utf-8", "replace") for text in taken.to_pylist()]
+    return seen, chosen, around([sample.ids[k].as_py() for k in numbers.tolist()], texts, chosen)
 
 
 def _taken(sample: SampledTexts, result: Found) -> Taken:

@@ -1,12 +1,14 @@
 """The shingles, measure, threshold and grouping that separate the relatives of a sample from its strangers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import log
 
 import numpy as np
 
 from neardup.corpus.advice.gap import (
+    EXPECTED,
     MOST_TOGETHER,
     Gap,
     Gaps,
@@ -47,9 +49,12 @@ MANY = 0.05
 TOO_MANY = 0.25
 """Above this share of all pairs within groups, another gap is better."""
 
-LESS_KIND, LESS_OVERLAP, LESS_COMMON, LESS_LOW, LOW = 0.01, 0.002, 0.01, 0.02, 0.2
-"""Handicaps, in F1: of each later kind of shingles, of the overlap, of leaving out common text, and of thresholds
-below LOW, where few shingles decide."""
+LESS_KIND, LESS_OVERLAP, LESS_COMMON, LESS_RARE, LESS_LOW, LOW = 0.01, 0.002, 0.01, 0.04, 0.02, 0.2
+"""Handicaps, in F1: of each later kind of shingles, of the overlap, of leaving out common text, of
+that unless documents are in templates, and of thresholds below LOW, where few shingles decide."""
+
+TEMPLATED = 0.25
+"""If a smaller share of the documents is in templates, only a clearly better gap leaves out common text."""
 
 LESS_NARROW, CLEARLY_WIDE = 0.05, 1.5
 """Handicap, in F1, for each unit of the scale by which a gap is less wide: chance seldom leaves a wide one."""
@@ -81,7 +86,8 @@ class Outlook:
     """The choice: documents are relatives if ``similar`` (float32[n, n]) is at least ``threshold``.
 
     ``doubt`` is the reason why the choice is not sure, "" if it is. Text in more than the share ``ignore_common``
-    of the documents does not count; 0: all counts. ``without`` is the highest expected F1 of a gap if all counts.
+    of the documents does not count; 0: all counts. ``without`` is the highest expected F1 of a gap if all counts,
+    ``templated`` the number of documents in templates.
     """
 
     outcome: str
@@ -98,18 +104,34 @@ class Outlook:
     looks: tuple[Look, ...] = ()
     ignore_common: float = 0.0
     without: float = 0.0
+    templated: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Viewed:
     """All pairs, counted by each of KINDS, without the text in more than the share ``ignore_common`` of documents.
 
-    ``false`` (bool[n, n]) marks strangers in one template.
+    ``false`` (bool[n, n]) marks strangers in one template. Its gaps have this ``handicap``, in F1.
     """
 
     counts: Sequence[SharedCounts]
     false: Bools
     ignore_common: float = 0.0
+    handicap: float = 0.0
+
+    @cached_property
+    def gaps(self) -> "list[tuple[SharedCounts, str, Gaps, list[_Candidate]]]":
+        """The gaps by each kind of shingles and both measures."""
+        described = []
+        for place, counts in enumerate(self.counts):
+            for measure in MEASURES:
+                by_overlap = measure == "overlap"
+                chance = counts.kind.overlap_chance if by_overlap else counts.kind.chance
+                gaps = find_gaps(counts.similar(measure), counts.shared, chance, self.false)
+                handicap = LESS_KIND * place + LESS_OVERLAP * by_overlap + self.handicap
+                candidates = [_Candidate(self, counts, measure, gaps.tree, gap, handicap) for gap in gaps.gaps]
+                described.append((counts, measure, gaps, candidates))
+        return described
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,21 +161,26 @@ def look(views: Sequence[Viewed], units: Mapping[str, Int64s]) -> Outlook:
 
     ``units`` are the words and the characters of each document, by unit.
     """
-    every = [one for view in views for one in _gaps_of(view)]
+    views = [view for view in views if view is views[0] or not view.false.any()]
+    every = [one for view in views for one in view.gaps]
     n = len(views[0].false)
-    candidates = [  # without the common text, chance makes wide gaps of a few links
+    candidates = [  # without the common text, chance makes wide gaps of a few links, and links most documents
         one
         for *_, gaps in every
         for one in gaps
-        if one.gap.cut.links >= FEW or (one.gap.width >= WIDE and not one.view.ignore_common)
+        if (one.gap.cut.links >= FEW and (one.view is views[0] or one.gap.cut.links <= n - STRANGERS))
+        or (one.gap.width >= WIDE and not one.view.ignore_common)
     ]
     cautious = [one for one in candidates if _is_cautious(one, n)]
     candidates = _without_lumps(candidates, n)
     best, most = _best(candidates)
+    if best is not None and not best.view.ignore_common:  # as if no other view had been tried
+        best = _best([one for one in candidates if one.view is best.view])[0]
     others = 0 if best is None else _others(best, [gaps for _, _, gaps, _ in every])
     doubt = "" if best is None else _doubt(best, most, others, n) or _rivalled(best, candidates)
     if best is None:
-        chosen, view = _first_without_gap(views, units)
+        choices = [(_without_gap(one, units), one) for one in views]
+        chosen, view = next((one for one in choices if one[0].outcome != "template"), choices[0])
     else:
         if n - best.gap.cut.links < STRANGERS:  # others are as unsure, but link fewer
             wide = [one for one in candidates if one.gap.width >= WIDE > best.gap.width]
@@ -161,37 +188,15 @@ def look(views: Sequence[Viewed], units: Mapping[str, Int64s]) -> Outlook:
             best = max(cautious or wide or [best], key=lambda one: one.worth(most))
         threshold, view = rounded(max(best.gap.threshold, LEAST)), best.view
         chosen = _outlook("gap", best.counts, best.measure, threshold, units, best.gap, doubt)
-    looks = tuple(
-        _described(
-            counts,
-            measure,
-            tree,
-            max(gaps, key=lambda one: (one is best, one in candidates, one.worth(most)), default=None),
-            most,
-        )
-        for counts, measure, tree, gaps in every
-        if any(counts is one for one in view.counts)
-    )
+    looks = []
+    for counts, measure, gaps, own in view.gaps:
+        shown = max(own, key=lambda one: (one is best, one in candidates, one.worth(most)), default=None)
+        looks.append(_described(counts, measure, gaps, shown, most))
     without = max((one.expected(most) for one in candidates if not one.view.ignore_common), default=0.0)
-    return replace(chosen, looks=looks, ignore_common=view.ignore_common, without=without)
-
-
-def _gaps_of(view: Viewed) -> Iterator[tuple[SharedCounts, str, Gaps, list[_Candidate]]]:
-    """Yield the gaps of a view by each kind of shingles and both measures."""
-    for place, counts in enumerate(view.counts):
-        for measure in MEASURES:
-            by_overlap = measure == "overlap"
-            chance = counts.kind.overlap_chance if by_overlap else counts.kind.chance
-            gaps = find_gaps(counts.similar(measure), counts.shared, chance, view.false)
-            handicap = LESS_KIND * place + LESS_OVERLAP * by_overlap + LESS_COMMON * bool(view.ignore_common)
-            candidates = [_Candidate(view, counts, measure, gaps.tree, gap, handicap) for gap in gaps.gaps]
-            yield counts, measure, gaps, candidates
-
-
-def _first_without_gap(views: Sequence[Viewed], units: Mapping[str, Int64s]) -> tuple[Outlook, Viewed]:
-    """Return the cautious choice of the first view without strangers in one template, or of the first view."""
-    choices = [(_without_gap(view, units), view) for view in views]
-    return next((one for one in choices if one[0].outcome != "template"), choices[0])
+    templated = int(views[0].false.any(axis=1).sum())
+    return replace(
+        chosen, looks=tuple(looks), ignore_common=view.ignore_common, without=without, templated=templated
+    )
 
 
 def _best(candidates: Sequence[_Candidate]) -> tuple[_Candidate | None, float]:
@@ -247,7 +252,7 @@ def _doubt(best: _Candidate, most: float, others: int, documents: int) -> str:
         return f"The gap is narrow, from {similarity(gap.low, 2)} to {similarity(gap.high, 2)}."
     if expected < SURE:
         return f"The two sides overlap: the expected F1 is {similarity(expected, 2)}."
-    if best.expected(cut.right + others) < SURE:
+    if best.expected(cut.right + others) < EXPECTED:
         return f"Other runs find {counted(others, 'pair')} that these do not."
     return ""
 
@@ -266,7 +271,7 @@ def _rivalled(best: _Candidate, candidates: Sequence[_Candidate]) -> str:
     more = max((gap.cut.pairs - cut.pairs for gap in sure), default=0)
     if more > MANY * cut.pairs:
         return f"Another gap is nearly as clear, and links {counted(more, 'pair')} more."
-    same = [one.gap for one in candidates if one.view is best.view]
+    same = [one.gap for one in candidates if bool(one.view.ignore_common) == bool(best.view.ignore_common)]
     clear = [gap for gap in same if gap.cut.expected >= cut.expected - UNCLEAR]
     fewer = max((cut.pairs - gap.cut.pairs for gap in clear if gap.width >= width), default=0)
     if width < WIDE or fewer <= MANY * cut.pairs:
@@ -341,7 +346,7 @@ def _described(kind: SharedCounts, measure: str, gaps: Gaps, candidate: _Candida
     a, b = np.triu_indices(len(similar), 1)
     values = similar[a, b].astype(np.float64)
     if candidate is None:
-        return Look(unit, length, measure, None, 0.0, 0.0, 0.0, False, 0, _quantile(values, 0.99), 0.0)
+        return Look(unit, length, measure, None, strangers_high=_quantile(values, 0.99))
     gap = candidate.gap
     of_each = groups_at(gaps.tree, gap.threshold)
     within = of_each[a] == of_each[b]

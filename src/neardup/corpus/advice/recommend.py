@@ -124,12 +124,14 @@ def _reasons(chosen: Outlook, keep: Keep) -> Iterator[str]:
         yield f"The advice is sure, for versions of the kinds that show in the {looked} looked at."
     if chosen.ignore_common:
         reached = f"an expected F1 of {similarity(chosen.without, 2)} at most" if chosen.without else "no gap"
+        compared = "documents in a template are compared by their contents" * bool(chosen.templated)
         yield (
             f"--ignore-common {chosen.ignore_common:g}: text in more than that share of the documents does not "
-            "count, so documents in a template are compared by their contents; common.parquet lists that text. "
-            f"With it there is {reached}. An empty form in --ignore is more exact, and so is --within with the "
-            "column of the subject."
+            f"count, so {compared or 'they are compared by their rarer text'}; common.parquet lists it. With that "
+            f"text there is {reached}."
         )
+        if chosen.templated:
+            yield "An empty form in --ignore is more exact, and so is --within with the column of the subject."
     if chosen.outcome == "no near copies":
         yield (
             "No near copies were found in the documents looked at: no pairs stand out. The command removes "
@@ -138,19 +140,14 @@ def _reasons(chosen: Outlook, keep: Keep) -> Iterator[str]:
         return
     runs = f"--unit {kind.unit} --length {kind.length} --measure {chosen.measure}"
     if chosen.outcome == "gap":
-        look = look_of(chosen)
+        wanted = (kind.unit, kind.length, chosen.measure)
+        look = next(look for look in chosen.looks if (look.unit, look.length, look.measure) == wanted)
         yield f"{runs}: {_why_runs(chosen, look)}"
         yield _why_threshold(chosen, look)
     else:
         yield f"--threshold {chosen.threshold:g}: {WITHOUT_GAP[chosen.outcome]}"
         yield f"{runs}: at a high threshold, a changed word takes less from runs of characters than of words."
     yield f"--groups {'components' if keep.keep == KEEP_NONE else chosen.groups}: {_why_groups(chosen, keep)}"
-
-
-def look_of(chosen: Outlook) -> Look:
-    """Return the look at the chosen shingles and measure."""
-    wanted = (chosen.counts.kind.unit, chosen.counts.kind.length, chosen.measure)
-    return next(look for look in chosen.looks if (look.unit, look.length, look.measure) == wanted)
 
 
 def _why_runs(chosen: Outlook, look: Look) -> str:

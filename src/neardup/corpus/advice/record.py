@@ -59,13 +59,13 @@ class Look:
     length: int
     measure: str
     threshold: float | None
-    low: float
-    high: float
-    expected_f1: float
-    clear: bool
-    pairs: int
-    strangers_high: float
-    relatives_low: float
+    low: float = 0.0
+    high: float = 0.0
+    expected_f1: float = 0.0
+    clear: bool = False
+    pairs: int = 0
+    strangers_high: float = 0.0
+    relatives_low: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,8 @@ def to_look_at(sample: SampledTexts, full: Bools, result: Found) -> Int64s:
     if share >= 1:
         return once
     most, room = max(int(share * n), 1), int(share * total)
-    family, often = _families(once, len(sizes), result)
+    parent = families_of(result.pairs["id_a"].to_numpy(), result.pairs["id_b"].to_numpy(), len(sizes))
+    _, family, often = np.unique(parent[once], return_inverse=True, return_counts=True)
     known = np.flatnonzero(often > 1)
     step = max(1.0, float(often[known].sum()) / (FAMILIES * most))
     chosen = known[np.unique((np.arange(int(len(known) / step)) * step).astype(np.int64))]
@@ -218,13 +219,6 @@ def to_look_at(sample: SampledTexts, full: Bools, result: Found) -> Int64s:
     others = single[blocks % wanted == 0]
     rest = _fitting(others, sizes, most - len(related), room - int(sizes[related].sum()))
     return np.sort(np.concatenate((related, rest)))
-
-
-def _families(once: Int64s, documents: int, result: Found) -> tuple[Int64s, Int64s]:
-    """Return the family of each document of ``once``, linked by the pairs found, and the size of each family."""
-    parent = families_of(result.pairs["id_a"].to_numpy(), result.pairs["id_b"].to_numpy(), documents)
-    _, family, often = np.unique(parent[once], return_inverse=True, return_counts=True)
-    return family, often
 
 
 def counts_of(

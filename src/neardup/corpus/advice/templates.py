@@ -7,6 +7,7 @@ are scattered, while contents are passages.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,12 @@ ALIKE = 0.25
 COMMON = 0.6
 """A run of words in this share of a family belongs to the template."""
 
+HIGH, LOW = 0.1, 0.02
+"""The shares of common text tried: runs of few letters are in many documents, and those of words in few."""
+
+NEARLY, HALF = 0.9, 0.3
+"""The most, as parts of the smallest template: all its documents have its text, or half of them."""
+
 PASSAGE = 8
 """Runs outside the template, one after another, from which on they are contents and not an error or a date."""
 
@@ -51,14 +58,10 @@ Window = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Templates:
-    """``false`` (bool[n, n]): pairs in one template with unlike contents; ``sizes`` are the documents of each.
-
-    ``largest_other`` is the number of documents in the largest family that is not a template.
-    """
+    """``false`` (bool[n, n]): pairs in one template with unlike contents; ``sizes`` are the documents of each."""
 
     false: Bools
     sizes: tuple[int, ...]
-    largest_other: int
 
 
 def find_templates(
@@ -81,15 +84,15 @@ def find_templates(
     of_each = groups_at(spanning_tree(alike), ALIKE)
     false = np.zeros(alike.shape, np.bool_)
     sizes: list[int] = []
-    others = [1]
     for family, often in zip(*np.unique(of_each, return_counts=True), strict=True):
         if often >= FAMILY:
             members = np.flatnonzero(of_each == family)
             own = counts(members, _with_counts(sets.hashes[np.isin(owners, members)], COMMON * often))
             unlike = _unlike([decoded[k] for k in members.tolist()], own)
-            (others if unlike is None else sizes).append(len(members))
-            false[np.ix_(members, members)] = False if unlike is None else unlike
-    return Templates(false, tuple(sorted(sizes)), max(others))
+            if unlike is not None:
+                sizes.append(len(members))
+                false[np.ix_(members, members)] = unlike
+    return Templates(false, tuple(sorted(sizes)))
 
 
 def _with_counts(
@@ -100,25 +103,26 @@ def _with_counts(
     return BaseText(different[(often >= least) & (often < below)], np.empty(0, np.uint64))
 
 
-def common_share(templates: Templates, documents: int) -> float | None:
-    """Return a share of the ``documents`` below that of the text of a template, or None.
+def common_shares(templates: Templates, of_each: Int64s) -> tuple[float, ...]:
+    """Return the shares of the documents to try, the highest first; ``of_each`` (int64[n]) are their groups.
 
-    Versions of one text are fewer than that, so the text that they have in common still counts. The smallest
-    template that leaves such a share is taken.
+    Text that a template repeats in its documents is above them. Text of the largest group is not, because it may
+    be that of versions, unless its documents are in a template. If no template leaves such a share, there is none.
 
-    >>> common_share(Templates(np.zeros((0, 0), np.bool_), (60,), 1), 60)
-    0.3
-    >>> common_share(Templates(np.zeros((0, 0), np.bool_), (8, 60), 12), 200)
-    0.09
-    >>> common_share(Templates(np.zeros((0, 0), np.bool_), (60,), 40), 200) is None
-    True
+    >>> none = np.zeros((200, 200), np.bool_)
+    >>> common_shares(Templates(none, (8, 60)), np.repeat(np.arange(100), 2))
+    (0.036, 0.012)
+    >>> common_shares(Templates(none, (8, 60)), np.repeat(np.arange(20), 10))
+    (0.1, 0.05)
+    >>> common_shares(Templates(none, ()), np.zeros(200, np.int64))
+    ()
     """
-    least = max(LEAST, templates.largest_other)
-    for size in templates.sizes:
-        share = float(f"{max(COMMON / 2 * size, least) / documents:.2g}")
-        if least <= share * documents < COMMON * size:
-            return share
-    return None
+    n, (_, often) = len(of_each), np.unique(of_each[~templates.false.any(axis=1)], return_counts=True)
+    least = max(LEAST - 1, int(often.max(initial=0)))
+    smallest = min((size for size in templates.sizes if NEARLY * size >= least), default=HIGH / HALF * n)
+    high = min(max(HIGH * n, HALF * smallest), NEARLY * smallest)
+    low = max(min(LOW * n, HALF * smallest), least)
+    return tuple(float(f"{count / n:.2g}") for count in dict.fromkeys((high, low)) if least <= count <= high)
 
 
 def _unlike(texts: Sequence[str], own: SharedCounts) -> Bools | None:
@@ -148,9 +152,5 @@ def _windows(text: str) -> list[Window]:
 
 def _has_passage(windows: list[Window], common: set[Window]) -> bool:
     """Whether the windows that are not common have a long stretch with much of them."""
-    longest = now = own = 0
-    for window in windows:
-        now = 0 if window in common else now + 1
-        own += window not in common
-        longest = max(longest, now)
-    return longest >= max(PASSAGE, TOGETHER * own)
+    runs = [len([*run]) for template, run in groupby(window in common for window in windows) if not template]
+    return max(runs, default=0) >= max(PASSAGE, TOGETHER * sum(runs))

@@ -10,12 +10,12 @@ from textwrap import wrap
 
 from neardup.corpus.advice.recommend import at_most
 from neardup.corpus.advice.record import AdviceRecord, Apart, Look
-from neardup.display import Extent, counted, number, percent, printable, similarity, size
+from neardup.display import Extent, counted, middle_cut, number, percent, printable, similarity, size
 from neardup.display.pictures import ChartBar, Picture, columns
 from neardup.display.pictures import text as svg_text
 from neardup.display.view import heading, paragraph, preformatted, table, view
 
-WIDTH = 79
+WIDTH, NAME = 79, 32
 NOUNS = {"word": "words", "char": "characters"}
 PICTURE_WIDTH, PANEL, HEIGHT = 760, 240, 170
 """Width of the image, height of a panel, height of its longest bar."""
@@ -153,15 +153,10 @@ def _around(advice: AdviceRecord) -> AdviceSection:
 
 
 def _pair(pair: Apart) -> Iterator[str]:
-    yield f"{similarity(pair.value)}  {cut(pair.id_a)} and {cut(pair.id_b)}"
+    first, second = (middle_cut(printable(name), NAME, words=False) for name in (pair.id_a, pair.id_b))
+    yield f"{similarity(pair.value)}  {first} and {second}"
     yield f"   A: {printable(pair.only_a) or '(nothing)'}"
     yield f"   B: {printable(pair.only_b) or '(nothing)'}"
-
-
-def cut(name: str, width: int = 32) -> str:
-    """Return a name on one line; a long one loses its middle, because names differ at their ends."""
-    name = printable(name)
-    return name if len(name) <= width else f"{name[: width // 2 - 2]}…{name[-width // 2 + 1 :]}"
 
 
 def _thresholds(advice: AdviceRecord) -> AdviceSection:

@@ -5,21 +5,26 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import neardup as nd
 from neardup.corpus.advice import outlook, sample
 from neardup.corpus.advice.recommend import EACH, passages
 from neardup.corpus.advice.sample import KINDS, counts_of
-from neardup.corpus.advice.templates import Templates, find_templates
+from neardup.corpus.advice.templates import Templates, common_shares, find_templates
+from neardup.runtime import Advance, Silent
 from neardup.settings import Settings
 from neardup.text import keys
 from support import made_advice_sets as made
-from support.made_advice_cases import many_templates
+from support.made_advice_cases import many_templates, three_kinds
 from support.messages import has_parts
 from support.reference_advice import as_texts, shared_shingles
 
@@ -99,9 +104,12 @@ def test_sixty_contents_in_one_template_are_not_removed() -> None:
     assert " --ignore-common 0.3 " in advice.recommended.command
 
 
-def test_without_a_share_below_the_template_the_threshold_is_above_strangers() -> None:
+def test_without_a_share_of_common_text_the_threshold_is_above_strangers(tmp_path: Path) -> None:
+    """With a base text no share is tried."""
     texts, _ = made.forms(16, 5, 40, 2)
-    advice = nd.advise(texts)
+    base = tmp_path / "base.txt"
+    base.write_text("this text is no form", encoding="utf-8")
+    advice = nd.advise(texts, ignore=base)
     assert advice.seen.outcome == "template"
     assert advice.recommended.settings["ignore_common"] == 0
     assert found_by(advice, texts) == set()
@@ -144,13 +152,57 @@ def test_forms_among_letters_are_compared_by_their_contents(seed: int, each: int
     advice = nd.advise(texts)
     assert advice.seen.templated >= 0.9 * 8 * each
     share = advice.recommended.settings["ignore_common"]
-    assert 3 / len(texts) <= share < 0.6 * 1.3 * each / len(texts)
+    smallest = min(Counter(family % 8 for family in families if family < 8 * each).values())
+    assert 3 / len(texts) <= share < smallest / len(texts)
     assert f" --ignore-common {share} " in advice.recommended.command
     reasons = " ".join(advice.recommended.reasons)
     assert has_parts(reasons, f"--ignore-common {share:g}:", "expected F1")
     found, truth = found_by(advice, texts), pairs_of(families)
     assert 2 * len(found & truth) >= 0.95 * (len(found) + len(truth))
     assert nd.advise(texts, ignore_common=0.9).recommended.settings["ignore_common"] == 0.9  # as it was asked for
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_shares_are_below_a_template_and_not_below_versions(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    sizes = tuple(sorted(draw.integers(4, 60, int(draw.integers(0, 4))).tolist()))
+    templated, groups = sum(sizes), draw.integers(0, int(draw.integers(2, 100)), 200)
+    false = np.zeros((sum(sizes) + 200,) * 2, np.bool_)
+    false[:templated, :templated] = True
+    of_each = np.concatenate((np.zeros(templated, np.int64), 1 + groups))
+    largest = int(np.bincount(groups).max())
+    shares = common_shares(Templates(false, sizes), of_each)
+    smallest = min((size for size in sizes if 0.9 * size >= max(largest, 2)), default=len(of_each))
+    assert list(shares) == sorted(set(shares), reverse=True)
+    for share in shares:
+        assert 0.95 * largest <= share * len(of_each) < smallest  # two digits
+    assert shares or largest > 0.1 * len(of_each)
+
+
+def test_versions_of_several_kinds_are_compared_by_their_rarer_text() -> None:
+    """Bad scans share little more than unrelated texts do, until the text of many documents is left out."""
+    with made.spoken(made.PhrasedLanguage):
+        texts, families = three_kinds(1103, 40)
+    advice = nd.advise(texts)
+    share = advice.recommended.settings["ignore_common"]
+    assert (advice.seen.templated, advice.seen.outcome) == (0, "gap")
+    assert has_parts(" ".join(advice.recommended.reasons), f"--ignore-common {share:g}:", "rarer", "expected F1")
+    found, truth = found_by(advice, texts), pairs_of(families)
+    assert 2 * len(found & truth) >= 0.95 * (len(found) + len(truth))
+
+
+def test_each_kind_of_shingles_is_reported_as_it_is_counted() -> None:
+    class Recorded(Silent):
+        @contextmanager
+        def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
+            if name == "looks":
+                stages.append([total])
+            yield lambda amount: stages[-1].append(amount) if name == "looks" else None
+
+    stages: list[list[int | None]] = []
+    nd.advise(made.forms(57, 24, 24, 5, resent=6)[0], progress=Recorded())
+    assert len(stages) > 1
+    assert all(stage == [len(KINDS), *[1] * len(KINDS)] for stage in stages)
 
 
 def test_scattered_errors_are_not_contents() -> None:

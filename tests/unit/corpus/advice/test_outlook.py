@@ -154,6 +154,30 @@ def test_text_of_templates_that_counts_is_a_doubt() -> None:
     assert "6 documents" in outlook._rivalled(best, [best])
 
 
+@pytest.mark.parametrize(
+    ("shares", "doubt"), [((0.1, 0.02), True), ((0, 0), True), ((0.1, 0), False), ((0, 0.1), False)]
+)
+def test_a_gap_with_fewer_pairs_counts_if_both_leave_out_common_text_or_neither(
+    shares: tuple[float, float], doubt: bool
+) -> None:
+    """With all text, pairs of a template hide the others, so it has fewer gaps, of near copies alone."""
+    best, other = candidate(30), candidate(20)
+    best, other = (
+        replace(one, view=replace(one.view, ignore_common=share))
+        for one, share in zip((best, other), shares, strict=True)
+    )
+    said = outlook._rivalled(best, [best, other])
+    assert bool(said) == doubt
+    assert "10 pairs fewer" in said or not doubt
+
+
+@pytest.mark.parametrize(("others", "doubt"), [(0, False), (15, False), (30, True)])
+def test_pairs_that_other_shingles_find_are_a_doubt_from_a_tenth_on(others: int, doubt: bool) -> None:
+    said = outlook._doubt(candidate(100, expected=0.99), 0.0, others, 100)
+    assert bool(said) == doubt
+    assert f"{others} pairs" in said or not doubt
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_pairs_that_other_shingles_find_are_counted(seed: int) -> None:
     """Pairs within the groups that another view makes above all strangers, and not within those of the gap."""
