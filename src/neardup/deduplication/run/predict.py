@@ -19,7 +19,7 @@ import numpy as np
 
 from neardup import display
 from neardup.deduplication.group.leaders import GroupRules, group
-from neardup.deduplication.join.candidates import SignatureBands, band_candidates
+from neardup.deduplication.join.candidates import SignatureBands, band_candidates, near_candidates
 from neardup.deduplication.join.common_crowds import CROWD
 from neardup.deduplication.join.common_shingles import most_documents
 from neardup.deduplication.join.corpus import Corpus, CorpusChunk
@@ -55,7 +55,7 @@ from neardup.settings import (
     Work,
     ratio,
 )
-from neardup.tables import Bools, Int64s, UInt32s, column, verified_table
+from neardup.tables import Bools, Int64s, column, verified_table
 from neardup.text.lsh.bands import Plan, nearest_plan
 from neardup.text.sketch import ShingleSets
 
@@ -141,6 +141,9 @@ sort, and shingle of the families that the estimate of recall draws."""
 
 _TEXTS, _PARQUET, _A_FILE = 7e-9, 5e-9, 300e-6
 """Those for each byte of the texts of groups, for each byte of kept Parquet, and for each file of a folder."""
+
+_SEARCHED = 1.5
+"""Fingerprints are searched in a time that grows with this power of their number (measured: 1.46 and 1.52)."""
 
 _DRAWN, _COMMON_PASSES = 1 << 19, 3
 """Most shingles of the families that are drawn, and passes over all sets to leave out the common shingles."""
@@ -269,19 +272,19 @@ class Crowding:
 NO_CROWDS = Crowding()
 
 
-def _read_sample(corpus: Corpus, slots: int, expected: bool) -> tuple[list[ReadChunk], UInt32s, float]:
-    """The first chunks of a corpus, signatures (uint32[m, slots]) of different documents, and processor seconds.
+def _read_sample(corpus: Corpus, slots: int, expected: bool) -> tuple[list[ReadChunk], list[Any], float]:
+    """The first chunks of a corpus, sketches of different documents in each, and processor seconds.
 
     They are read as by a run with these ``slots``, or one in which an exact join is ``expected``.
     """
     for _ in read_chunks(corpus, slots, KeptSets(corpus, expected), most=1):
         pass  # loads the kernels, which takes as long as several chunks
-    begin, sample, signatures = time.process_time(), [], [np.empty((0, slots), np.uint32)]
+    begin, sample, sketches, name = time.process_time(), [], [], "signature" if slots else "simhash"
     for read in read_chunks(corpus, slots, KeptSets(corpus, expected), most=CHUNKS):
-        if slots:
-            signatures.append(read.signatures[_some_rows(_different_rows([read]), _SIGNED)])
+        if name in read:
+            sketches.append(read.numbers(name)[_some_rows(_different_rows([read]), _SIGNED)])
         sample.append(read.without("signature").without("sets"))
-    return sample, np.concatenate(signatures), time.process_time() - begin
+    return sample, sketches, time.process_time() - begin
 
 
 def _sample_sets(corpus: Corpus, sample: Sequence[ReadChunk], joined: bool) -> tuple[ShingleSets, float, float]:
@@ -368,11 +371,13 @@ def share_of_all(near: Bools, half: Bools, scale: float) -> float:
     return share if half.mean() > share / np.sqrt(2) else scale * share / (1 - share + scale * share)
 
 
-def _proposed_share(signatures: UInt32s, documents: int, bands: Plan, threads: int) -> float:
-    """The share of this many ``documents`` that is in proposed pairs, from the signatures of a sample."""
-    sampled = len(signatures)
-    keys = SignatureBands((signatures,), bands)
-    found = band_candidates(keys, len(bands.bands), 0, threads, report_nothing)
+def _proposed_share(sketches: Any, documents: int, bands: Plan | None, settings: Settings) -> float:
+    """The share of this many ``documents`` that is in proposed pairs, from the sketches of a sample."""
+    sampled, threads = len(sketches), settings.work.threads
+    if bands is None:
+        found = near_candidates(sketches, settings.simhash.distance, 0, threads, report_nothing)
+    else:
+        found = band_candidates(SignatureBands((sketches,), bands), len(bands.bands), 0, threads, report_nothing)
     pairs, near, half = found.pairs.table(), np.zeros(sampled, np.bool_), -(-sampled // 2)
     near_in_half, within = near[:half].copy(), column(pairs, "b") < half
     for name in ("a", "b"):
@@ -490,7 +495,7 @@ def predict(
     corpus = Corpus.of(parts, settings, empty_alike=settings.keep.empty == "one")
     expected = limit is None and not resume and expects_exact(corpus)
     slots = 0 if bands is None or surely_exact(search) or expected else settings.sketch.slots
-    sample, signatures, first = _read_sample(corpus, slots, expected)
+    sample, sketches, first = _read_sample(corpus, slots, expected)
     rows, text = sum(map(len, sample)), sum(read.bytes_read for read in sample)
     inputs = [documents, *([] if against is None else [against.documents])]
     if documents.format in ("jsonl", "csv") and len(inputs) == len(getattr(documents, "sources", ())) == 1:
@@ -500,13 +505,15 @@ def predict(
     units, different, first = sum(int(read.units.sum()) for read in sample), round(share * total), first * scale
     amounts = Amounts(total, round(text * scale), round(units * scale * share))
     choice = chosen = None if bands is None else choose(search, amounts.shingles, settings.shingles.unit)
-    crowds, again = NO_CROWDS, first / 2
+    crowds, again, beside = NO_CROWDS, first / 2, 0.0
+    if sketches and different:
+        signed, before = np.concatenate(sketches), time.process_time()
+        amounts = replace(amounts, proposed=_proposed_share(signed, different, bands, settings))
+        beside = (bands is None) * (time.process_time() - before) * (different / len(signed)) ** _SEARCHED
     if bands is not None and choice is not None and rows:
         sets, in_sets, a_row = _sample_sets(corpus, sample, choice.method == "exact")
         again, remaining = min(first, a_row * total), _share_left(sets, settings.base.ignore_common)
         amounts = replace(amounts, distinct=in_sets, remaining=remaining)
-        if len(signatures):
-            amounts = replace(amounts, proposed=_proposed_share(signatures, different, bands, threads))
         if choice.method == "exact" and MEASURES[search.measure].features == "shingles" and len(sets.sizes):
             amounts = replace(amounts, **join_of_all(sets, different, search, threads))
             chosen = choice if surely_exact(search) else reconsider(choice, search, amounts.lookups)
@@ -519,13 +526,12 @@ def predict(
     amounts = replace(amounts, waiting=_waiting_rows(documents, amounts, settings))
     sketch = 4 * slots or 8 * (settings.simhash.bits // 64) * settings.by_simhash
     banded = 8 * len(bands.bands) if bands is not None and slots else sketch
-    bands_filed = 0 if limit is None else banded * total  # removed before the sets of candidates are read
-    joined = chosen is not None and chosen.method == "exact"
-    disk = max(bands_filed, _filed_sets(search, amounts, different, joined))
+    bands_filed, joined = 0 if limit is None else banded * total, chosen is not None and chosen.method == "exact"
+    disk = max(bands_filed, _filed_sets(search, amounts, different, joined))  # the sets are read after the bands
     disk += resume * ((sketch if limit is None else banded) + 48) * total
     disk += 0 if limit is None else A_PAIR * crowds.pairs
     memory = max(memory_bytes(amounts, settings, one) for one in (choice, chosen))
-    beside = crowds.seconds + (limit is not None) * (time.process_time() - begin)  # a run with a limit predicts
+    beside += crowds.seconds + (limit is not None) * (time.process_time() - begin)  # a run with a limit predicts
     spent = seconds(amounts, settings, chosen, documents.format, first, again) + beside / worker_count(threads)
     return RunCost(
         documents=total,
