@@ -253,7 +253,7 @@ def a_custodian(hand: Hand, address: str, result: Path) -> bool:
 def a_long_contract(hand: Hand, address: str, result: Path) -> bool:
     """The only difference in a contract of forty pages."""
     group_page(hand, address, "id:contracts%2F2411%2Fagreement_2411_v1.txt")
-    hand.click("table.members tr:nth-child(2) a")
+    hand.click("table.alike tbody a")
     hand.see(CHANGE)
     return True
 

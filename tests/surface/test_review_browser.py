@@ -128,7 +128,7 @@ def test_a_day_by_keyboard(page: Any, desk: Desk, folder: Path, run: Run, tmp_pa
     page.wait_for_url("**/pairs/**")
     first = page.url
     keys.press("F7")
-    said(page, "Difference 1 of 2, changed")
+    said(page, "Difference 1 of ")
     decided = press(page, desk, "2")
     assert (decided.by, decided.changes) == ("Ann", 1)
     undo = page.locator("#undo .what")  # one line, however long the names are
@@ -177,6 +177,7 @@ def memos_kept(run: Run, folder: Path, out: Path) -> int:
 def test_a_decision_keeps_the_focus_and_what_was_open(page: Any, desk: Desk) -> None:
     group = key_of(desk, "memo-1")
     page.goto(f"/groups/{group}")
+    page.click("text=Members: similarities")
     page.click("table.members tr:nth-child(2) summary")
     page.focus("table.members tr:nth-child(2) button[value=keep]")
     press(page, desk, "Enter")
@@ -208,7 +209,7 @@ def test_single_keys_can_be_switched_off(page: Any) -> None:
 def test_the_keyboard_can_leave_every_part_of_a_pair(page: Any, desk: Desk) -> None:
     group = key_of(desk, "letter")
     page.goto(f"/groups/{group}")
-    page.click("main table.members a >> nth=0")
+    page.click("main table.alike a >> nth=0")
     page.wait_for_url("**/pairs/**")
     seen = set()
     for _ in range(200):
@@ -348,7 +349,7 @@ def test_a_day_without_javascript(chrome: Any, address: str, desk: Desk) -> None
     page.fill("#filter", "memo")
     page.click("text=Show >> nth=0")
     page.click("main table.groups a >> nth=0")
-    page.click("main table.members a >> nth=0")
+    page.click("main table.alike a >> nth=0")
     page.fill("#note", "seen without a script")
     page.click("button[value='keep both']")
     assert "Done:" in page.inner_text("#said")
@@ -535,12 +536,37 @@ def test_three_panes_go_to_the_next_undecided_pair_and_nothing_moves(
         assert page.is_visible("#here")
 
 
+def test_a_key_decides_all_members_that_differ_alike(chrome: Any, matter: tuple[Desk, str]) -> None:
+    desk, url = matter
+    group = key_of(desk, "plans/plan_v1.txt")
+    (way,) = desk.group(group).alike
+    with closing(chrome.new_context(base_url=url)) as context:
+        page = context.new_page()
+        page.goto(f"/groups/{group}")
+        page.locator("table.alike tr[data-members] a").nth(1).focus()
+        row = press(page, desk, "2")
+        assert (row.changes, desk.group(group).alike[0].undecided) == (1, way.undecided - 1)
+        press(page, desk, "u")
+        page.locator("table.alike tr.way a").first.focus()
+        assert press(page, desk, "2").changes == way.size
+        press(page, desk, "u")
+        page.locator("table.alike tr.way a").first.focus()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/pairs/**")
+        assert f"1 of {way.size} members" in page.inner_text("p.alike")
+        page.keyboard.press("m")
+        page.wait_for_url(f"**/pairs/{way.members[1]}/*")
+        page.goto(f"/groups/{group}")
+        page.click("table.alike tr.heads a >> nth=0")
+        page.wait_for_selector("table.alike tr.heads a[aria-current]")
+
+
 def test_the_checked_members_are_decided_together(chrome: Any, matter: tuple[Desk, str]) -> None:
     desk, url = matter
     with closing(chrome.new_context(base_url=url)) as context:
         page = context.new_page()
         page.goto(f"/groups/{key_of(desk, 'plans/plan_v1.txt')}")
-        boxes = page.locator("input[name=member]")
+        boxes = page.locator("input[type=checkbox]")
         assert boxes.count() == 5
         boxes.nth(1).click()
         boxes.nth(3).click(modifiers=["Shift"])

@@ -80,3 +80,66 @@ def without_numbers(text: str) -> str:
     'Pay 0 > 0 or 0'
     """
     return _EXPRESSION.sub("0", text) if _SIGN_OF_ONE.search(text) else text
+
+
+_DATE = re.compile(
+    rf"\d{{1,2}}(?:st|nd|rd|th|er|\.)?[ \u00a0](?:of )?{_MONTH},?[ \u00a0]\d{{4}}"
+    rf"|{_MONTH}[ \u00a0]\d{{1,2}}(?:st|nd|rd|th)?,[ \u00a0]\d{{4}}"
+    r"|\d{4}-\d{1,2}-\d{1,2}|\d{1,2}([./-])\d{1,2}\1(?:\d{2}|\d{4})",
+    re.IGNORECASE,
+)
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is one date, in words or figures.
+
+    >>> is_date("3 May 2026"), is_date("2026-05-03"), is_date("3.5"), is_date("1,200.00")
+    (True, True, False, False)
+    """
+    return _DATE.fullmatch(text) is not None
+
+
+_MONTHS = (
+    "jan ene gen", "feb fév fev", "mar mär mrt maa", "apr avr abr", "may mai mei mag", "jun juin giu",
+    "jul juil lug", "aug aoû aou ago", "sep set", "oct okt ott out", "nov", "dec déc dez dic",
+)  # fmt: skip
+"""How the names of the months begin, in the languages that ``is_date`` knows; longer ones count before shorter."""
+
+
+def day_of(text: str) -> float | None:
+    """Return a number that orders dates by day; None for another text. 4/5/2026 is read as the fourth of May.
+
+    >>> day_of("3 May 2026") < day_of("2026-05-04") < day_of("5.5.2026")
+    True
+    """
+    if not is_date(text):
+        return None
+    numbers = [int(part) for part in re.findall(r"\d+", text)]
+    name = re.search(r"[a-zéûä]{3,}", text.casefold())
+    if name is not None:
+        day, year = numbers
+        starts = ((start, month) for month, every in enumerate(_MONTHS, 1) for start in every.split())
+        month = max((len(start), month) for start, month in starts if name[0].startswith(start))[1]
+    elif len(re.split(r"\D", text)[0]) == 4:
+        year, month, day = numbers
+    else:
+        day, month, year = numbers
+    return (year + 2000 * (year < 100)) * 400.0 + month * 32 + day
+
+
+def amount_of(text: str) -> float | None:
+    """Return the number in an amount; None for another text. One comma or full stop before three digits groups.
+
+    >>> amount_of("$1,200.50"), amount_of("1.200,50 €"), amount_of("-7%"), amount_of("1,200"), amount_of("Anna 7")
+    (1200.5, 1200.5, -7.0, 1200.0, None)
+    """
+    digits = re.sub(r"[\s$€£¥₹%‰'’]", "", text)
+    if not re.fullmatch(r"[-+−(]?\d[\d.,]*\)?", digits):
+        return None
+    negative, digits = digits[0] in "-−(", digits.strip("-+−()")
+    last = max(digits.rfind("."), digits.rfind(","))
+    same = last >= 0 and digits.count(digits[last]) > 1
+    groups = last < 0 or same or (len(digits) - last == 4 and len(set(digits) & {".", ","}) == 1)
+    whole, part = (digits, "") if groups else (digits[:last], digits[last + 1 :])
+    value = float(re.sub(r"\D", "", whole) + "." + (re.sub(r"\D", "", part) or "0"))
+    return -value if negative else value

@@ -5,4 +5,6 @@
 # fmt: off
 
 from neardup.comparison.alignment import Alignment, LINE, NONE, breaks_of
+from neardup.comparison.changes import TextChange, ChangedText, changes_of
+from neardup.comparison.expressions import amount_of, day_of
 from neardup.comparison.result import ComparisonRecord

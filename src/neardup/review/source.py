@@ -224,6 +224,64 @@ class OutsideLine:
 
 
 @dataclass(frozen=True)
+class AlikeRow:
+    """Members that differ from their representative in the same places by the same words."""
+
+    id: Id
+    """That of the first member."""
+    members: tuple[Key, ...]
+    texts: tuple[str, ...]
+    """Their text in each shown place of the line, shortened; "" where they have none."""
+    undecided: int
+    """Members without a verdict."""
+    copies: int = 0
+    """Exact copies of the members in the group, which are judged with them."""
+
+
+@dataclass(frozen=True)
+class AlikeLine:
+    """Members that differ from their representative in the same places."""
+
+    words: str
+    """How they differ, in a few words."""
+    more: int
+    """Places that are not in the words."""
+    kinds: tuple[str, ...]
+    """What differs: amount, date, name, sign, OCR, moved, paragraph, sentence or words."""
+    places: tuple[str, ...]
+    """The text of the representative in each shown place where the members differ from each other."""
+    rows: tuple[AlikeRow, ...]
+    """The members, those that differ by the same words together, the most first."""
+
+    @property
+    def members(self) -> tuple[Key, ...]:
+        """All members of the line but exact copies of them."""
+        return tuple(key for row in self.rows for key in row.members)
+
+    @property
+    def size(self) -> int:
+        """The number of members, exact copies included."""
+        return sum(len(row.members) + row.copies for row in self.rows)
+
+    @property
+    def undecided(self) -> int:
+        """The members without a verdict."""
+        return sum(row.undecided for row in self.rows)
+
+
+@dataclass(frozen=True)
+class AlikePlace:
+    """The place of a pair among those of its group that differ in the same places."""
+
+    words: str
+    """How they differ, in a few words."""
+    place: str
+    """"3 of 41 members"."""
+    next: tuple[Key, Key] | None
+    """The next of them; None if it is the only one."""
+
+
+@dataclass(frozen=True)
 class GroupView:
     """A group as a page shows it. ``table`` holds the similarities of all members, if they are at most 30."""
 
@@ -246,6 +304,8 @@ class GroupView:
     """Whether some words or similarities are still being read."""
     order: str = "by similarity"
     """Where the order of the members comes from, in words."""
+    alike: tuple[AlikeLine, ...] = ()
+    """The members to judge, those that differ in the same places together; the first ones of a large group."""
 
 
 @dataclass(frozen=True)
@@ -263,6 +323,8 @@ class PairView:
     place: str
     """Its place in the list the reader came from: "pair 3 of 12"."""
     seen: int
+    alike: AlikePlace | None = None
+    """None unless one of them is the representative of the other one."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from neardup.display import beginning, counted, middle_cut, number, shorten, wit
 from neardup.errors import InputError
 from neardup.io.decisions import JudgedPair
 from neardup.io.inputs import PLACE
+from neardup.review.desk.alike import AlikeMembers
 from neardup.review.desk.differences import ComputedPairs, Differences, kind_in_words
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier, version_of
@@ -47,12 +48,13 @@ class Lines:
         self.index, self.made, self.reader, self.whereabouts = index, verdicts, reader, whereabouts
         self.differences = Differences(index.documents, reader)
         self.computed = ComputedPairs(index, reader)
+        self.alike = AlikeMembers(reader, index.documents.bytes)
         self._fates = Fates(index, verdicts)
         self._settings = index.found.run.settings
 
     def forget(self) -> None:
         """Drop what was read and computed: texts have changed."""
-        for store in (self.reader, self.differences, self.computed):
+        for store in (self.reader, self.differences, self.computed, self.alike):
             store.forget()
 
     def groups(self, groups: list[int], budget: Budget) -> tuple[GroupLine, ...]:

@@ -105,10 +105,10 @@ class VerdictIndex:
             return
         inside = index.slice(group)
         self.heads[group] = chosen
-        texts = index.documents.first[index.members[inside]]
+        texts = index.documents.identical[index.members[inside]]
         first = np.zeros(len(texts), np.bool_)
         first[np.unique(texts, return_index=True)[1]] = True
-        self.near[inside] = first & (texts != index.documents.first[chosen])
+        self.near[inside] = first & (texts != index.documents.identical[chosen])
         self.kinds[inside] = index.pairs.kinds_of(index.members[inside], np.full(len(texts), chosen))
         self.verdict[inside], self.count[group] = -1, 0
         self.pairs[group] = int(self.near[inside].sum())

@@ -1,5 +1,6 @@
 """The pages of a group and a pair, and the lists of groups and pairs: their orders, queues and places."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from neardup.display import counted, distinct, number, printable, similarity, wi
 from neardup.errors import InputError
 from neardup.io.decisions import Id
 from neardup.review import source
+from neardup.review.desk.alike import MemberFacts, alike_lines
 from neardup.review.desk.index import ResultIndex, StoredPairs
 from neardup.review.desk.lines import Lines
 from neardup.review.desk.texts import Budget
@@ -24,6 +26,8 @@ from neardup.tables import Bools, Int64s
 TABLE_MEMBERS = 30
 MOST_MEMBERS = 300
 """Members that the page of a group lists."""
+MOST_COMPARED = 1000
+"""Members whose differences the page of a group lists."""
 OUTSIDE = 10
 GROUPS_BEFORE, GROUPS_BESIDE, MEMBERS_BESIDE, NAME_BESIDE = 5, 30, 60, 40
 """In the panes beside a pair: groups before its own, all groups, members, and columns of a name."""
@@ -42,6 +46,7 @@ def group_view(lines: Lines, group: int, before: source.Key | None, after: sourc
     lines.read_ahead([*listed, *(other for other, _, _ in near)], budget)
     steps = lines.steps(versions_of(lines, group)[:MOST_MEMBERS], budget)
     members = tuple(replace(lines.member(document, head, budget), step=steps.get(document)) for document in listed)
+    alike = alike_in(lines, group, budget)
     count = len(documents)
     note = f"The first {number(len(listed))} of {number(count)} members, exact copies last."
     return source.GroupView(
@@ -58,7 +63,32 @@ def group_view(lines: Lines, group: int, before: source.Key | None, after: sourc
         (note,) if count > len(listed) else (),
         budget.short,
         order_of(lines, group),
+        alike,
     )
+
+
+def alike_in(lines: Lines, group: int, budget: Budget) -> tuple[source.AlikeLine, ...]:
+    """Return the members to judge by what differs, of a large group the most similar ones."""
+    head = int(lines.made.heads[group])
+    members, index = near_of(lines, group)[:MOST_COMPARED], lines.index
+    waiting, copies, identical = lines.made.verdict < 0, copies_in(lines, group), index.documents.identical
+    facts = {
+        member: MemberFacts(
+            int(index.documents.rows[member]),
+            index.documents.id(member),
+            bool(waiting[index.member_of[member]]),
+            copies[int(identical[member])],
+        )
+        for member in members
+    }
+    return alike_lines(lines.alike.of(head, members, budget), facts)
+
+
+def copies_in(lines: Lines, group: int) -> Counter[int]:
+    """Return how many exact copies each member of a group has there, by the number of its characters."""
+    index, inside = lines.index, lines.index.slice(group)
+    others = ~lines.made.near[inside] & (index.members[inside] != lines.made.heads[group])
+    return Counter(index.documents.identical[index.members[inside][others]].tolist())
 
 
 def in_order(lines: Lines, group: int) -> list[int]:
@@ -226,7 +256,23 @@ def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Compa
         keys_of(lines, around.after),
         around.place,
         lines.made.state.number,
+        _alike_place(lines, a, b),
     )
+
+
+def _alike_place(lines: Lines, a: int, b: int) -> source.AlikePlace | None:
+    """Return the place of a pair among those of its group that differ in the same places."""
+    index, group = lines.index, int(lines.index.group_of[a])
+    head = int(lines.made.heads[group]) if group >= 0 and group == index.group_of[b] else -1
+    if head not in (a, b):
+        return None
+    key, first = (int(index.documents.rows[document]) for document in (b if head == a else a, head))
+    for line in alike_in(lines, group, lines.reader.budget()):
+        if key in line.members:
+            place, size = line.members.index(key), len(line.members)
+            following = (line.members[(place + 1) % size], first) if size > 1 else None
+            return source.AlikePlace(line.words, f"{number(place + 1)} of {counted(size, 'member')}", following)
+    return None
 
 
 def related_members(lines: Lines, document: int) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
@@ -25,7 +25,8 @@ from neardup.display import distinct, middle_cut, without_common
 from neardup.display.pictures import CountCurves
 from neardup.errors import QueryError
 from neardup.io.outputs import for_spreadsheets
-from neardup.review.source import ORDERS, QUEUES, MemberLine, Question, Queue, ThresholdLine
+from neardup.review.desk.alike import sorted_by_place
+from neardup.review.source import ORDERS, QUEUES, AlikeLine, AlikeRow, MemberLine, Question, Queue, ThresholdLine
 from neardup.service.web.limits import Client, RefusedError
 from neardup.service.web.middleware import SECURITY
 
@@ -66,6 +67,11 @@ LINES = 50
 
 MEMBERS = 30
 """Members on a page, besides a representative from another one."""
+
+FEW_MEMBERS = 8
+"""Members whose table is unfolded below what differs."""
+ROWS, MORE_ROWS = 60, 200
+"""Rows of members that differ alike, on the page of their group and on a page of their own."""
 
 NEAREST_ACTIONS = 20
 """Actions to look through for the last one that can be undone."""
@@ -136,6 +142,16 @@ class ReviewRequest:
         return tuple(
             number for part in parts if (number := ReviewRequest(form={name: part}).whole(name)) is not None
         )
+
+    def place(self, name: str) -> tuple[int, int] | None:
+        """Return two whole numbers with a full stop between them, or None if they are missing."""
+        first, _, second = self.text(name).partition(".")
+        numbers = ReviewRequest(query={"a": first, "b": second}).pair("a", "b")
+        if self.text(name) and numbers is None:
+            raise RefusedError(
+                422, f"{name} is not a place", "The number of a line, a full stop and one of its places"
+            )
+        return numbers
 
     def share(self, name: str) -> float | None:
         """Return a number from 0 to 1, or None if it is missing."""
@@ -309,25 +325,47 @@ def groups(desk: Desk, request: ReviewRequest) -> LivePage:
 
 def group(desk: Desk, request: ReviewRequest) -> LivePage:
     """A group."""
-    view = desk.group(request.path["group"], question_of(request))
+    view, sort = desk.group(request.path["group"], question_of(request)), request.place("sort")
+    if sort is not None:
+        view = replace(view, alike=sorted_by_place(view.alike, *sort))
     first = next((member for member in view.members if member.representative), view.members[0])
     begin = request.whole("from") or 0
     end = begin + MEMBERS
     here = view.members[begin:end]
-    folder, names = without_common(*(str(member.id) for member in view.members))
+    ids = {row.members[0]: str(row.id) for line in view.alike for row in line.rows}
+    ids |= {member.key: str(member.id) for member in view.members}
+    folder, names = without_common(*ids.values())
     values = {
         "first": first,
+        "sort": sort,
+        "few": FEW_MEMBERS,
+        "ways": shown_rows(view.alike, request.place("rows")),
         "shown": here if first in here else [first, *here],
         "shared": shared_values(view.members),
         "folder": folder,
         "heading": middle_cut(_name_of(first, view.members, folder), 2 * NAME_WIDTH),
-        "short": dict(zip((member.key for member in view.members), names, strict=True)),
+        "short": dict(zip(ids, names, strict=True)),
         "begin": begin or "",
         "following": end if end < len(view.members) else None,
         "came": came_from(request),
         "beside": desk.panes(view.key, question_of(request)),
     }
     return LivePage("group.html", {"group": view, **values})
+
+
+def shown_rows(
+    lines: Sequence[AlikeLine], asked: tuple[int, int] | None
+) -> list[tuple[int, AlikeLine, tuple[AlikeRow, ...], int | None]]:
+    """Return the lines with their numbers, the rows that a page shows of each, and where the next page begins.
+
+    ``asked`` are the number of one line, which is shown alone, and its first row.
+    """
+    ways = []
+    for number, line in enumerate(lines):
+        if asked is None or asked[0] == number:
+            begin, end = (0, ROWS) if asked is None else (asked[1], asked[1] + MORE_ROWS)
+            ways.append((number, line, line.rows[begin:end], end if end < len(line.rows) else None))
+    return ways
 
 
 def _name_of(first: MemberLine, members: Sequence[MemberLine], folder: str) -> str:

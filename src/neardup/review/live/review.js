@@ -177,13 +177,18 @@ function differ(by) {
 
 function verdict(digit) {
   const near = document.activeElement.closest("tr"), key = `button[data-key="${digit}"]`;
+  const way = near && near.dataset.members && one(`tr.way ${key}`, near.parentElement);
+  if (way) {
+    way.form.elements.member.value = near.dataset.members;  // a row codes its own members alone
+    return way.click();
+  }
   const button = (near && one(key, near)) || one(`${one(BOXES + ":checked") ? "#several" : "form.decide"} ${key}`);
   if (button) button.click();
 }
 
 // ---- check boxes of members ----
 
-const BOXES = "input[name=member]";
+const BOXES = "input[type=checkbox][name=member]";
 let lastBox = null;
 
 function check() {
@@ -246,6 +251,7 @@ const SINGLE = {
   e: explain,
   x: check,
   n: () => (one("#undecided") ? follow("#undecided") : say("No other pair is undecided.")),
+  m: () => (one("a#alike") ? follow("a#alike") : say("No other member differs in the same places.")),
   "?": () => follow('header.bar a[href$="/keys"]'),
 };
 for (const digit of "1234") SINGLE[digit] = () => verdict(digit);

@@ -1,0 +1,198 @@
+"""The places where a text differs from another one, as a reader sees them: names, amounts, dates, passages."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from operator import itemgetter
+from typing import Literal, NamedTuple
+
+from neardup.comparison.alignment import LINE, SENTENCE, breaks_of
+from neardup.comparison.expressions import expressions_of, is_date
+from neardup.comparison.kinds import PASSAGE
+from neardup.comparison.kinds.blocks import blocks_of
+from neardup.tables import Int64s
+from neardup.text.characters import SIGN, differences
+from neardup.text.units import Reading, Units
+
+Difference = Literal["amount", "date", "name", "sign", "OCR", "moved", "paragraph", "sentence", "words"]
+"""The differences in a place. *amount*: numbers with their marks. *OCR*: characters that look alike."""
+
+_PART, _PARTICLE = (
+    r"[^\W\d_a-z][\w'’-]*",
+    r"(?:(?:von|van|vom|zu|de|den|der|del|della|di|da|dos|du|la|le|el|of|bin)[ \u00a0])",
+)
+_NAME = re.compile(rf"{_PART}(?:[ \u00a0]{_PARTICLE}{{0,2}}{_PART}){{1,5}}")
+"""Two to six words with a capital each, on one line, and particles between them."""
+_NAMES = re.compile(rf"{_PART}(?:\.?[ \u00a0]{_PARTICLE}{{0,2}}{_PART}){{0,5}}\.?")
+_LOOK_ALIKE = str.maketrans(
+    {"l": "1", "I": "1", "i": "1", "|": "1", "!": "1", "O": "0", "o": "0", "S": "5", "B": "8"}
+)
+NEAR = 16
+"""Tokens on either side of a difference among which its name, amount or date is looked for."""
+_OF_TWO = (("rn", "m"), ("cl", "d"), ("vv", "w"))
+
+
+class TextChange(NamedTuple):
+    """Tokens [begin, end) of A that B has not, or has otherwise, and its kind.
+
+    ``before`` and ``after`` are the texts of A and of B in this place; one of them may be empty.
+    """
+
+    begin: int
+    end: int
+    before: str
+    after: str
+    what: Difference
+
+
+class _Stretch(NamedTuple):
+    """Tokens [i, j) of A, and [k, m) of B."""
+
+    i: int
+    j: int
+    k: int
+    m: int
+
+
+@dataclass(frozen=True, eq=False)
+class ChangedText:
+    """A text with what readers take as one in it."""
+
+    reading: Reading
+
+    @cached_property
+    def units(self) -> Units:
+        """Its tokens."""
+        return self.reading.words
+
+    @cached_property
+    def breaks(self) -> list[int]:
+        """The kind of break before each token, and at the end."""
+        kinds: list[int] = breaks_of(self.units).kinds.tolist()
+        return kinds
+
+    def around(self, begin: int, end: int) -> tuple[int, int]:
+        """Return how many tokens before ``begin`` and behind ``end`` belong to something that is cut there."""
+        before = behind = 0
+        for first, last in self._wholes_near(begin, end):
+            if first < begin < last:
+                before = max(before, begin - first)
+            if first < end < last:
+                behind = max(behind, last - end)
+        return before, behind
+
+    def _wholes_near(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield the tokens [first, last) of names, amounts, dates and addresses around the tokens [begin, end)."""
+        text, spans, size = self.units.text, self.units.spans, len(self.units)
+        for edge in {begin, end} - {0, size}:
+            token = max(0, edge - NEAR)
+            near = spans[token : edge + NEAR].tolist()
+            start, stop = near[0][0], near[-1][1]
+            for each in expressions_of(text, near, token, start, stop):
+                yield each.first, each.last
+            for name in _NAME.finditer(text, start, stop):
+                first, last = (token + bisect_left(near, place, key=itemgetter(0)) for place in name.span())
+                # the first word of a sentence has a capital in any case
+                yield first + (last - first > 2 and self.breaks[first] > 0), last
+
+
+def changes_of(a: ChangedText, b: ChangedText) -> tuple[TextChange, ...]:
+    """Return the places where B differs from A, in the order of A.
+
+    >>> from neardup.text.units import read
+    >>> a = ChangedText(read("Pay Anna Berg 1,200.00 by noon."))
+    >>> for change in changes_of(a, ChangedText(read("Pay Tom Berg 1,350.00 by noon."))):
+    ...     print(change.what, change.before, "→", change.after)
+    name Anna Berg → Tom Berg
+    amount 1,200.00 → 1,350.00
+    """
+    blocks = blocks_of(a.units, b.units)
+    chain: list[list[int]] = blocks.blocks[~blocks.moved].tolist()
+    moved: list[list[int]] = blocks.blocks[blocks.moved].tolist()
+    size_a, size_b = blocks.sizes
+    ends = [[0, 0, 0], *chain, [size_a, size_b, 0]]
+    gaps = (_Stretch(i + n, j, k + n, m) for (i, k, n), (j, m, _) in pairwise(ends))
+    changes = [
+        _change(a, b, whole, moved)
+        for whole in _widened_gaps(a, b, [gap for gap in gaps if gap.i < gap.j or gap.k < gap.m])
+    ]
+    return tuple(sorted([*changes, *_signs(a.units, b.units, chain)]))
+
+
+def _widened_gaps(a: ChangedText, b: ChangedText, gaps: list[_Stretch]) -> Iterator[_Stretch]:
+    """Yield the gaps widened to the names, amounts and dates that they cut; those that overlap are one."""
+    last: _Stretch | None = None
+    for number, gap in enumerate(gaps):
+        least = gaps[number - 1].j if number else 0
+        most = gaps[number + 1].i if number + 1 < len(gaps) else len(a.units)
+        (before_a, behind_a), (before_b, behind_b) = a.around(gap.i, gap.j), b.around(gap.k, gap.m)
+        before, behind = min(max(before_a, before_b), gap.i - least), min(max(behind_a, behind_b), most - gap.j)
+        gap = _Stretch(gap.i - before, gap.j + behind, gap.k - before, gap.m + behind)
+        if last is not None and (last.j > gap.i or last.m > gap.k):
+            last = _Stretch(last.i, max(last.j, gap.j), last.k, max(last.m, gap.m))
+            continue
+        if last is not None:
+            yield last
+        last = gap
+    if last is not None:
+        yield last
+
+
+def _change(a: ChangedText, b: ChangedText, gap: _Stretch, moved: list[list[int]]) -> TextChange:
+    before, after = a.units.quote(gap.i, gap.j), b.units.quote(gap.k, gap.m)
+    return TextChange(gap.i, gap.j, before, after, _difference_of(a, b, gap, before, after, moved))
+
+
+def _difference_of(
+    a: ChangedText, b: ChangedText, gap: _Stretch, before: str, after: str, moved: list[list[int]]
+) -> Difference:
+    there = [text for text in (before, after) if text]
+    if _is_moved(gap, moved):
+        return "moved"
+    if all(map(is_date, there)):
+        return "date"
+    if all(any(map(str.isdigit, text)) and len(text.split()) <= 1 + text.count(" ") // 2 for text in there):
+        return "amount"
+    if before and after and _look(before) == _look(after):
+        return "OCR"
+    if all(map(_NAMES.fullmatch, there)) and gap.i > 0:
+        return "name"
+    if not (before and after):
+        text, begin, end = (a, gap.i, gap.j) if before else (b, gap.k, gap.m)
+        edges = text.breaks[begin], text.breaks[end]
+        if end - begin >= PASSAGE and min(edges) >= SENTENCE:
+            return "paragraph" if min(edges) == LINE else "sentence"
+    return "words"
+
+
+def _is_moved(gap: _Stretch, moved: list[list[int]]) -> bool:
+    """Whether all tokens of the gap are in blocks that the other text has elsewhere."""
+    of_a = sum(min(gap.j, i + n) - max(gap.i, i) for i, _, n in moved if i < gap.j and gap.i < i + n)
+    of_b = sum(min(gap.m, k + n) - max(gap.k, k) for _, k, n in moved if k < gap.m and gap.k < k + n)
+    return bool(moved) and of_a + of_b == gap.j - gap.i + gap.m - gap.k
+
+
+def _look(text: str) -> str:
+    """Return a text with one character for all that look alike to OCR, without white space."""
+    for two, one in _OF_TWO:
+        text = text.replace(two, one)
+    return "".join(text.split()).translate(_LOOK_ALIKE)
+
+
+def _signs(a: Units, b: Units, chain: list[list[int]]) -> Iterator[TextChange]:
+    """Yield the signs and operators that differ in equal tokens."""
+    for i, j, size in chain:
+        bounds = tuple(
+            (int(units.spans[first, 0]), int(units.spans[first + size - 1, 1]))
+            for units, first in ((a, i), (b, j))
+        )
+        if a.text[slice(*bounds[0])] == b.text[slice(*bounds[1])]:
+            continue
+        spans: tuple[Int64s, Int64s] = a.spans[i : i + size], b.spans[j : j + size]
+        for each in differences(a.text, b.text, *spans, (bounds[0], bounds[1])):
+            if each.kind == SIGN:
+                before, after = a.text[slice(*each.a)], b.text[slice(*each.b)]
+                yield TextChange(i + each.first, i + each.last, before, after, "sign")

@@ -1,0 +1,96 @@
+"""Members of a group that differ from their representative in the same places are one line."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from neardup.review.desk.alike import sorted_by_place
+from neardup.review.desk.desk import Desk
+from neardup.review.source import AlikeLine, Decide, Question
+from support.made_reviews import make_result
+
+CLAUSES = " ".join(f"clause{n} of the agreement about the harbour and its cranes." for n in range(20))
+DEED = "Agreement with Anna Berg.\n\n" + CLAUSES + "\n\nThe price is 1,200.00 euros for the whole year."
+NOTICE = "\n\nNotice period: each party may end this within thirty days by a letter."
+TEXTS = {
+    "deed-0": DEED,
+    "deed-1": DEED.replace("Anna Berg", "Tom Li").replace("1,200.00", "950.00"),
+    "deed-2": DEED.replace("Anna Berg", "Ida Horn").replace("1,200.00", "12,000.00"),
+    "deed-3": DEED.replace("Anna Berg", "Tom Li").replace("1,200.00 euros", "950.00 EUROS"),
+    "deed-6": DEED.replace("Anna Berg", "Tom Li").replace("1,200.00", "950.00"),
+    "deed-7": DEED,
+    "deed-4": DEED + NOTICE,
+    "deed-5": DEED.replace("Agreement", "Agreement,"),
+}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with closing(Desk.open(make_result(tmp_path, TEXTS, threshold=0.3, keep="first"))) as own:
+        yield own
+
+
+def way(desk: Desk, *, words: str) -> AlikeLine:
+    (group,) = desk.groups(Question()).lines
+    (line,) = (line for line in desk.group(group.key).alike if words in line.words)
+    return line
+
+
+def test_a_line_has_the_members_that_differ_in_the_same_places(desk: Desk) -> None:
+    line = way(desk, words="amounts")
+    assert line.words == "Anna Berg → 2 names, 1,200.00 → 2 amounts"
+    assert (line.kinds, line.more, line.size, line.undecided) == (("name", "amount"), 0, 4, 3)
+    assert [(len(row.members), row.copies, row.texts) for row in line.rows] == [
+        (2, 1, ("Tom Li", "950.00")),
+        (1, 0, ("Ida Horn", "12,000.00")),
+    ]
+
+
+def test_a_paragraph_that_one_member_has_more(desk: Desk) -> None:
+    assert way(desk, words="Notice").words == "+ paragraph “Notice period: each party may end this …”"
+
+
+def test_members_without_a_place_say_so(desk: Desk) -> None:
+    assert way(desk, words="no place").rows[0].texts == ()
+
+
+def test_a_line_is_decided_with_all_its_members(desk: Desk) -> None:
+    line, (group,) = way(desk, words="amounts"), desk.groups(Question()).lines
+    desk.decide(Decide("members", "duplicate", "Ann", 0, group.key, members=line.members))
+    assert way(desk, words="amounts").undecided == 0
+    assert way(desk, words="Notice").undecided == 1
+
+
+def test_a_place_sorts_by_amount(desk: Desk) -> None:
+    lines = (way(desk, words="amounts"),)
+    assert [row.texts[1] for row in sorted_by_place(lines, 0, 1)[0].rows] == ["950.00", "12,000.00"]
+    assert [row.texts[0] for row in sorted_by_place(lines, 0, 0)[0].rows] == ["Ida Horn", "Tom Li"]
+    assert sorted_by_place(lines, 0, 2) == sorted_by_place(lines, 1, 0) == lines
+
+
+def test_the_next_member_of_a_line_is_beside_its_pair(desk: Desk) -> None:
+    line, (group,) = way(desk, words="amounts"), desk.groups(Question()).lines
+    head = next(member.key for member in desk.group(group.key).members if member.representative)
+    last = desk.pair(line.members[-1], head).alike
+    assert last is not None
+    assert (last.place, last.next) == ("3 of 3 members", (line.members[0], head))
+    assert desk.pair(line.members[0], line.members[1]).alike is None
+
+
+def test_texts_that_cannot_be_read_are_not_compared(tmp_path: Path) -> None:
+    with closing(Desk.open(make_result(tmp_path, TEXTS, store_texts=False, threshold=0.3))) as own:
+        (tmp_path / "documents.jsonl").unlink()
+        assert {line.words for line in own.group(own.groups(Question()).lines[0].key).alike} <= {"not compared"}
+
+
+def test_another_representative_leaves_the_same_members_to_judge(desk: Desk) -> None:
+    """Equal words with other characters are no exact copy, whoever leads."""
+    (group,) = desk.groups(Question()).lines
+    keys = {str(member.id): member.key for member in desk.group(group.key).members}
+    assert (group.pairs, group.size) == (5, 8)
+    desk.represent(group.key, keys["deed-1"], "Ann", 0)
+    (group,) = desk.groups(Question()).lines
+    assert group.pairs == 5
+    assert not any(member.exact_copy for member in desk.group(group.key).members if str(member.id) == "deed-3")
