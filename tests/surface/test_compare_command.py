@@ -103,13 +103,27 @@ def test_only_pages_are_overwritten(run: Run, tmp_path: Path) -> None:
     assert refused.status == 2
     assert has_parts(refused.err, f"error: {kept} is not a page", "\n")
     refused = run("compare", kept, B, "--html", kept, "--overwrite")
-    assert has_parts(refused.err, f"error: {kept} is a document", "the page\n")
+    assert has_parts(refused.err, f"error: {kept} is a document", "the file to write\n")
     assert kept.read_text(encoding="utf-8") == "<p>mine"
     page, link = tmp_path / "page.html", tmp_path / "link.html"
     run("compare", A, B, "--html", page)
     link.symlink_to(page)
     assert run("compare", A, B, "--html", link, "--overwrite").status == 2
     assert link.is_symlink()
+
+
+def test_the_differences_are_tracked_changes_of_a_document(run: Run, tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx", reason="python-docx is not installed")
+    redline, kept = tmp_path / "redline.docx", tmp_path / "kept.docx"
+    made = run("compare", A, B, "--docx", redline)
+    assert (made.status, made.out.splitlines()[-1]) == (0, f"written  {redline}")
+    accepted = "\n".join(line.text for line in docx.Document(str(redline)).paragraphs)  # insertions are no runs of it
+    assert set(accepted.split()) <= set(TEXTS[1].split())
+    assert run("compare", A, B, "--docx", redline).status == 2
+    assert run("compare", B, A, "--docx", redline, "--html", tmp_path / "page.html", "--overwrite").status == 0
+    kept.write_bytes(docx_of("mine"))
+    assert run("compare", A, B, "--docx", kept, "--overwrite").status == 2
+    assert kept.read_bytes() == docx_of("mine")
 
 
 def test_nothing_is_left_when_it_fails(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

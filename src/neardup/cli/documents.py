@@ -6,7 +6,7 @@ import json as notation
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -45,18 +45,22 @@ NAME_SHOWN = 60
 
 def compare(options: CompareOptions) -> int:
     """Show the common text of two documents, side by side, with the measures."""
-    refuse_page_over_input(options.html, () if options.literal else (options.a, options.b))
-    from neardup.io.outputs import OutputPage, common_access
+    for output, name in ((options.html, "--html"), (options.docx, "--docx")):
+        refuse_page_over_input(output, () if options.literal else (options.a, options.b), name)
+    from neardup.io.outputs import OutputPage, OutputRedline, common_access
 
-    if options.html is None:
-        pair = pair_of(options)
+    pair = pair_of(options)
+    with ExitStack() as outputs:  # opened before the comparison, so that an unwritable file is reported at once
+        access = common_access(pair.files)
+        if options.html is not None:
+            page = outputs.enter_context(OutputPage(options.html, overwrite=options.overwrite, access=access))
+        if options.docx is not None:
+            word = outputs.enter_context(OutputRedline(options.docx, overwrite=options.overwrite, access=access))
         comparison = _compare(pair, options)
-    else:
-        # opened before the comparison, so that an unwritable page is reported at once
-        pair = pair_of(options)
-        with OutputPage(options.html, overwrite=options.overwrite, access=common_access(pair.files)) as page:
-            comparison = _compare(pair, options)
+        if options.html is not None:
             page.write(comparison.html(names=pair.names, full=options.full))
+        if options.docx is not None:
+            word.write_bytes(comparison.docx())
     _show(comparison, pair, options)
     return 0
 
@@ -85,12 +89,13 @@ def _show(comparison: Comparison, pair: TwoTexts, options: CompareOptions) -> No
         typer.echo(notation.dumps({**pair.described, **comparison.as_dict()}))
         for note in notes_on(comparison):
             warn(note)
-    elif options.html is None:
+    elif not options.written:
         text = as_text(comparison, pair.names, width, colour=colour, full=options.full, every=options.every)
         _print(chain(about(pair, width), text))
     else:
         facts = facts_of(comparison, width, options.every)
-        _print([*about(pair, width), *facts, "", f"written  {display.printable(options.html)}"])
+        written = [f"written  {display.printable(path)}" for path in options.written]
+        _print([*about(pair, width), *facts, "", *written])
 
 
 def _has_colour() -> bool:
@@ -332,16 +337,16 @@ def refuse_second_input(names: Sequence[str]) -> None:
         raise InputError("- was given twice", "One document on standard input", "Write the others to files")
 
 
-def refuse_page_over_input(page: Path | None, names: Sequence[str]) -> None:
-    """Raise OutputError if the page to write is one of the documents."""
+def refuse_page_over_input(page: Path | None, names: Sequence[str], option: str = "--html") -> None:
+    """Raise OutputError if the file to write, given by the ``option``, is one of the documents."""
     if page is None or not page.exists():
         return
     for name in names:
         if os.path.exists(name) and os.path.samefile(name, page):
             raise OutputError(
-                f"{display.printable(name)} is a document and the page",
-                "A page with another name",
-                "Choose another name after --html",
+                f"{display.printable(name)} is a document and the file to write",
+                "A file with another name",
+                f"Choose another name after {option}",
             )
 
 

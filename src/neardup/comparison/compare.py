@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Callable, Collection, Iterable
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack
 
@@ -21,7 +22,7 @@ from neardup.comparison.base_text import (
     words_that_count,
 )
 from neardup.comparison.result import DESCRIPTIONS, ComparisonRecord
-from neardup.comparison.show import as_fragment, as_page, as_text
+from neardup.comparison.show import as_fragment, as_page, as_text, redline
 from neardup.errors import InputError, LimitError
 from neardup.kernels import sets
 from neardup.kernels.formulas import OVERLAP, RESEMBLANCE
@@ -58,6 +59,19 @@ class Comparison(ComparisonRecord):
     def html(self, *, names: tuple[str, str] = ("A", "B"), full: bool = False) -> str:
         """Return a self-contained page: both texts side by side, the list of differences, the measures."""
         return as_page(self, names, full=full)
+
+    def docx(self, *, author: str = "neardup", date: datetime | None = None) -> bytes:
+        """Return a document of Word: text B, with its differences from A as tracked changes.
+
+        ``author`` and ``date`` (default: now) are those of the changes. Lines are paragraphs without formatting.
+        All characters are compared, also those that no measure counts. To accept all changes gives B, to
+        reject them gives A; characters that XML cannot hold are U+FFFD, and line ends are paragraphs.
+
+        >>> compare("Pay 10 coins", "Pay 12 coins").docx(author="Ann")[:2]
+        b'PK'
+        """
+        at = (date or datetime.now(UTC)).astimezone(UTC)
+        return redline(self.a.text, self.b.text, author=author, date=f"{at:%Y-%m-%dT%H:%M:%SZ}")
 
     def _repr_html_(self) -> str:
         return as_fragment(self)

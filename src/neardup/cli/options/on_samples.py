@@ -26,6 +26,7 @@ class CompareOptions(CommandOptions):
     EXAMPLES: ClassVar = (
         ("neardup compare draft.docx final.pdf", "two files, side by side"),
         ("neardup compare cleaned 17 42 --html pair.html", "two documents of a result, as a page"),
+        ("neardup compare draft.docx final.pdf --docx redline.docx", "the differences as tracked changes of Word"),
     )
 
     a: str = argument(
@@ -49,6 +50,13 @@ class CompareOptions(CommandOptions):
     html: Path | None = option(
         "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE", panel=OUTPUT
     )
+    docx: Path | None = option(
+        "--docx",
+        None,
+        "Write the second text as a Word document whose tracked changes lead from the first, instead of printing.",
+        "FILE",
+        panel=OUTPUT,
+    )
     full: bool = option(
         "--full", False, "Show long passages in full, equal ones too, instead of folding them.", panel=OUTPUT
     )
@@ -61,7 +69,12 @@ class CompareOptions(CommandOptions):
         panel=OUTPUT,
     )
     json: bool = general.JSON.field()
-    overwrite: bool = replace(general.OVERWRITE, help="Replace the page if it exists.").field()
+    overwrite: bool = replace(general.OVERWRITE, help="Replace the files if they exist.").field()
+
+    @property
+    def written(self) -> list[Path]:
+        """The files to write."""
+        return [path for path in (self.html, self.docx) if path is not None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -1,7 +1,8 @@
-"""Views of a comparison: lines on a terminal, and a page for the browser, for print and for notebooks."""
+"""Views of a comparison: lines on a terminal, a page for browsers, print and notebooks, and a document of Word."""
 
 from neardup.comparison.show.page import as_fragment, as_page
+from neardup.comparison.show.redline import redline
 from neardup.comparison.show.terminal import as_text, facts_of
 from neardup.comparison.show.words import notes_on
 
-__all__ = ["as_fragment", "as_page", "as_text", "facts_of", "notes_on"]
+__all__ = ["as_fragment", "as_page", "as_text", "facts_of", "notes_on", "redline"]

@@ -22,6 +22,8 @@ _BEGINNING = 2048
 # In the head of each page, after its content security policy.
 _PAGE_HEAD = b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv='
 _PAGE_MARK = b'\n<meta name="generator" content="neardup'
+REDLINE_MARK = b"neardup redline"
+"""The comment at the end of a document with tracked changes."""
 _METRICS_HEAD = b"# HELP neardup_"
 _IMAGE_HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" class="neardup-'
 
@@ -281,6 +283,18 @@ class OutputImage(OutputPage):
     """An image as a context manager; one of an earlier run is replaced."""
 
     kind, head, mark, replaces = "an image", _IMAGE_HEAD, b"", True
+
+
+class OutputRedline(OutputFile):
+    """A document of Word with tracked changes as a context manager: complete under its name, or absent."""
+
+    kind = "a redline"
+
+    def is_own(self, path: Path) -> bool:
+        """Return whether neardup wrote the document: the comment at the end of its archive says so."""
+        with open(path, "rb") as file:
+            file.seek(max(0, path.stat().st_size - len(REDLINE_MARK)))
+            return file.read() == REDLINE_MARK
 
 
 class OutputMetrics(OutputFile):

@@ -56,6 +56,7 @@ READ: dict[str, Work] = {
     "/": pages.groups,
     "/groups/{group:int}": pages.group,
     "/pairs/{a:int}/{b:int}": pages.pair,
+    "/pairs/{a:int}/{b:int}/redline.docx": pages.redline,
     "/queues/{queue}": pages.queue,
     "/threshold": pages.threshold,
     "/kinds": pages.kinds,

@@ -103,6 +103,7 @@ FORMS = {
     "dat": "application/octet-stream",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 EXPORTS = ("groups", "decisions", "tags")
 
 
@@ -426,6 +427,12 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
         "undecided": desk.next_undecided(keys, question_of(request), queue),
     }
     return LivePage("pair.html", values)
+
+
+def redline(desk: Desk, request: ReviewRequest) -> Download:
+    """A pair as a document of Word: the later document, with its differences from the earlier one tracked."""
+    comparison = desk.pair(*desk.in_time(request.path["a"], request.path["b"])).comparison
+    return Download("redline.docx", WORD, iter((comparison.docx(author=request.by or "neardup"),)))
 
 
 def queue_of(request: ReviewRequest) -> Queue | None:

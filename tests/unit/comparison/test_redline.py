@@ -1,0 +1,115 @@
+"""A document of Word with tracked changes: accepted it is B, rejected it is A."""
+
+import io
+import random
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from neardup.comparison.show.redline import Run, redline, runs_of
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+WHO = {"author": "A & B", "date": "2026-01-02T03:04:05Z"}
+DEED = "Deed.\n\nThe price is 1,200.00 euros.\nBoth sign here.\n"
+PAIRS = {
+    "amount": (DEED, DEED.replace("1,200", "950")),
+    "paragraph": (DEED, DEED.replace("Both", "Notice is given by letter.\n\nBoth")),
+    "case and a sign": ("Rate: -5 percent\tof all <sums> & more", "rate: 5 percent\tof all <sums> & more"),
+    "nothing": ("", "One line.\nTwo lines."),
+    "line ends": ("one\r\ntwo\rthree", "one\ntwo\nfour"),
+    "white space": ("  one  two ", "one two"),
+    "other scripts": ("日本の山 and Straße", "日本の川 and Strasse"),
+}
+
+
+def texts_in(document: bytes) -> tuple[str, str]:
+    """Return the text with all changes rejected, and with all accepted, as Word has it."""
+    with zipfile.ZipFile(io.BytesIO(document)) as file:
+        root = ElementTree.fromstring(file.read("word/document.xml"))
+    sides = []
+    for gone in (f"{W}ins", f"{W}del"):
+        text = ""
+        paragraphs = list(root.iter(f"{W}p"))
+        for number, paragraph in enumerate(paragraphs):
+            for child in paragraph:
+                if child.tag not in (gone, f"{W}pPr"):
+                    text += "".join(
+                        part.text or "" for part in child.iter() if part.tag in (f"{W}t", f"{W}delText")
+                    )
+            mark = paragraph.find(f"{W}pPr/{W}rPr/{gone}")
+            text += "\n" * (mark is None and number < len(paragraphs) - 1)
+        sides.append(text)
+    return sides[0], sides[1]
+
+
+def plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def assert_both(a: str, b: str) -> None:
+    assert texts_in(redline(a, b, **WHO)) == (plain(a), plain(b))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_rejected_it_is_the_earlier_text_and_accepted_the_later(name: str) -> None:
+    assert_both(*PAIRS[name])
+    assert_both(*reversed(PAIRS[name]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_made_texts(seed: int) -> None:
+    chance = random.Random(seed)
+    pieces = [
+        "Anna Berg",
+        "1,200.50",
+        " ",
+        "-7",
+        "the\n\n",
+        "harbour",
+        "crane.",
+        "\nIt",
+        "(is)",
+        "old,\n",
+        "\t",
+        "új",
+    ]
+    a = [chance.choice(pieces) for _ in range(60)]
+    b = list(a)
+    for _ in range(chance.randint(1, 6)):
+        begin = chance.randrange(len(b))
+        b[begin : begin + chance.randint(0, 4)] = [chance.choice(pieces) for _ in range(chance.randint(0, 4))]
+    assert_both(" ".join(a), " ".join(b))
+
+
+def test_amounts_are_replaced_whole_and_paragraphs_come_whole() -> None:
+    assert [run for run in runs_of(*PAIRS["amount"]) if run.kind != "equal"] == [
+        Run("deleted", "1,200.00"),
+        Run("inserted", "950.00"),
+    ]
+    assert [run.text for run in runs_of(*PAIRS["paragraph"]) if run.kind != "equal"] == [
+        "Notice is given by letter.\n\n"
+    ]
+
+
+def test_characters_that_xml_cannot_hold_are_replaced() -> None:
+    assert texts_in(redline("a\x00b\ud800", "a\x0bc", **WHO)) == ("a\ufffdb\ufffd", "a\ufffdc")
+
+
+def test_equal_comparisons_are_equal_files() -> None:
+    assert redline(*PAIRS["amount"], **WHO) == redline(*PAIRS["amount"], **WHO)
+
+
+def test_another_program_reads_it(tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx", reason="python-docx is not installed")
+    path = tmp_path / "redline.docx"
+    path.write_bytes(redline(*PAIRS["paragraph"], **WHO))
+    assert docx.Document(str(path)).paragraphs[0].text == "Deed."
+    office = shutil.which("soffice")
+    if office is None:
+        pytest.skip("LibreOffice is not installed; python-docx has read the file")
+    subprocess.run([office, "--headless", "--convert-to", "txt:Text", "--outdir", tmp_path, path], check=True)
+    assert "Notice is given by letter." in (tmp_path / "redline.txt").read_text("utf-8", errors="replace")
