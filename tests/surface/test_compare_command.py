@@ -117,7 +117,9 @@ def test_the_differences_are_tracked_changes_of_a_document(run: Run, tmp_path: P
     redline, kept = tmp_path / "redline.docx", tmp_path / "kept.docx"
     made = run("compare", A, B, "--docx", redline)
     assert (made.status, made.out.splitlines()[-1]) == (0, f"written  {redline}")
-    accepted = "\n".join(line.text for line in docx.Document(str(redline)).paragraphs)  # insertions are no runs of it
+    accepted = "\n".join(
+        line.text for line in docx.Document(str(redline)).paragraphs
+    )  # insertions are no runs of it
     assert set(accepted.split()) <= set(TEXTS[1].split())
     assert run("compare", A, B, "--docx", redline).status == 2
     assert run("compare", B, A, "--docx", redline, "--html", tmp_path / "page.html", "--overwrite").status == 0

@@ -48,7 +48,7 @@ class TextChange(NamedTuple):
     what: Difference
 
 
-class Stretch(NamedTuple):
+class TokenStretch(NamedTuple):
     """Tokens [i, j) of A, and [k, m) of B."""
 
     i: int
@@ -109,37 +109,39 @@ def changes_of(a: ChangedText, b: ChangedText) -> tuple[TextChange, ...]:
     name Anna Berg → Tom Berg
     amount 1,200.00 → 1,350.00
     """
-    chain, moved, gaps = _aligned(a, b)
+    chain, moved, gaps = _blocks_and_gaps(a, b)
     changes = [_change(a, b, gap, moved) for gap in gaps]
     return tuple(sorted([*changes, *_signs(a.units, b.units, chain)]))
 
 
-def stretches_of(a: ChangedText, b: ChangedText) -> list[Stretch]:
+def stretches_of(a: ChangedText, b: ChangedText) -> list[TokenStretch]:
     """Return the stretches of tokens that differ, in the order of both texts; all others are equal."""
-    return _aligned(a, b)[2]
+    return _blocks_and_gaps(a, b)[2]
 
 
-def _aligned(a: ChangedText, b: ChangedText) -> tuple[list[list[int]], list[list[int]], list[Stretch]]:
+def _blocks_and_gaps(
+    a: ChangedText, b: ChangedText
+) -> tuple[list[list[int]], list[list[int]], list[TokenStretch]]:
     """Return the common blocks in the order of both texts, those that are moved, and the gaps, widened."""
     blocks = blocks_of(a.units, b.units)
     chain: list[list[int]] = blocks.blocks[~blocks.moved].tolist()
     moved: list[list[int]] = blocks.blocks[blocks.moved].tolist()
     ends = [[0, 0, 0], *chain, [*blocks.sizes, 0]]
-    gaps = (Stretch(i + n, j, k + n, m) for (i, k, n), (j, m, _) in pairwise(ends))
+    gaps = (TokenStretch(i + n, j, k + n, m) for (i, k, n), (j, m, _) in pairwise(ends))
     return chain, moved, list(_widened_gaps(a, b, [gap for gap in gaps if gap.i < gap.j or gap.k < gap.m]))
 
 
-def _widened_gaps(a: ChangedText, b: ChangedText, gaps: list[Stretch]) -> Iterator[Stretch]:
+def _widened_gaps(a: ChangedText, b: ChangedText, gaps: list[TokenStretch]) -> Iterator[TokenStretch]:
     """Yield the gaps widened to the names, amounts and dates that they cut; those that overlap are one."""
-    last: Stretch | None = None
+    last: TokenStretch | None = None
     for number, gap in enumerate(gaps):
         least = gaps[number - 1].j if number else 0
         most = gaps[number + 1].i if number + 1 < len(gaps) else len(a.units)
         (before_a, behind_a), (before_b, behind_b) = a.around(gap.i, gap.j), b.around(gap.k, gap.m)
         before, behind = min(max(before_a, before_b), gap.i - least), min(max(behind_a, behind_b), most - gap.j)
-        gap = Stretch(gap.i - before, gap.j + behind, gap.k - before, gap.m + behind)
+        gap = TokenStretch(gap.i - before, gap.j + behind, gap.k - before, gap.m + behind)
         if last is not None and (last.j > gap.i or last.m > gap.k):
-            last = Stretch(last.i, max(last.j, gap.j), last.k, max(last.m, gap.m))
+            last = TokenStretch(last.i, max(last.j, gap.j), last.k, max(last.m, gap.m))
             continue
         if last is not None:
             yield last
@@ -148,13 +150,13 @@ def _widened_gaps(a: ChangedText, b: ChangedText, gaps: list[Stretch]) -> Iterat
         yield last
 
 
-def _change(a: ChangedText, b: ChangedText, gap: Stretch, moved: list[list[int]]) -> TextChange:
+def _change(a: ChangedText, b: ChangedText, gap: TokenStretch, moved: list[list[int]]) -> TextChange:
     before, after = a.units.quote(gap.i, gap.j), b.units.quote(gap.k, gap.m)
     return TextChange(gap.i, gap.j, before, after, _difference_of(a, b, gap, before, after, moved))
 
 
 def _difference_of(
-    a: ChangedText, b: ChangedText, gap: Stretch, before: str, after: str, moved: list[list[int]]
+    a: ChangedText, b: ChangedText, gap: TokenStretch, before: str, after: str, moved: list[list[int]]
 ) -> Difference:
     there = [text for text in (before, after) if text]
     if _is_moved(gap, moved):
@@ -175,7 +177,7 @@ def _difference_of(
     return "words"
 
 
-def _is_moved(gap: Stretch, moved: list[list[int]]) -> bool:
+def _is_moved(gap: TokenStretch, moved: list[list[int]]) -> bool:
     """Whether all tokens of the gap are in blocks that the other text has elsewhere."""
     of_a = sum(min(gap.j, i + n) - max(gap.i, i) for i, _, n in moved if i < gap.j and gap.i < i + n)
     of_b = sum(min(gap.m, k + n) - max(gap.k, k) for _, k, n in moved if k < gap.m and gap.k < k + n)

@@ -70,8 +70,8 @@ class Comparison(ComparisonRecord):
         >>> compare("Pay 10 coins", "Pay 12 coins").docx(author="Ann")[:2]
         b'PK'
         """
-        at = (date or datetime.now(UTC)).astimezone(UTC)
-        return redline(self.a.text, self.b.text, author=author, date=f"{at:%Y-%m-%dT%H:%M:%SZ}")
+        time = (date or datetime.now(UTC)).astimezone(UTC)
+        return redline(self.a.text, self.b.text, author=author, date=f"{time:%Y-%m-%dT%H:%M:%SZ}")
 
     def _repr_html_(self) -> str:
         return as_fragment(self)

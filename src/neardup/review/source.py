@@ -57,6 +57,21 @@ class Reviewed:
 
 
 @dataclass(frozen=True)
+class ReviewProgress:
+    """The pairs of members with their representatives that are decided, and the groups without another pair."""
+
+    decided: int
+    pairs: int
+    groups_done: int
+    groups: int
+
+    @property
+    def undecided(self) -> int:
+        """The pairs without a verdict."""
+        return self.pairs - self.decided
+
+
+@dataclass(frozen=True)
 class Question:
     """A page of a list: the filter as typed, the order, the place after which it begins, its length."""
 

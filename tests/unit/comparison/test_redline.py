@@ -10,14 +10,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from neardup.comparison.show.redline import Run, redline, runs_of
+from neardup.comparison.show.redline import TextRun, redline, runs_of
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 WHO = {"author": "A & B", "date": "2026-01-02T03:04:05Z"}
 DEED = "Deed.\n\nThe price is 1,200.00 euros.\nBoth sign here.\n"
 PAIRS = {
     "amount": (DEED, DEED.replace("1,200", "950")),
-    "paragraph": (DEED, DEED.replace("Both", "Notice is given by letter.\n\nBoth")),
+    "paragraph": (DEED, DEED.replace("Both", "Write a letter.\n\nBoth")),
     "case and a sign": ("Rate: -5 percent\tof all <sums> & more", "rate: 5 percent\tof all <sums> & more"),
     "nothing": ("", "One line.\nTwo lines."),
     "line ends": ("one\r\ntwo\rthree", "one\ntwo\nfour"),
@@ -87,11 +87,11 @@ def test_made_texts(seed: int) -> None:
 
 def test_amounts_are_replaced_whole_and_paragraphs_come_whole() -> None:
     assert [run for run in runs_of(*PAIRS["amount"]) if run.kind != "equal"] == [
-        Run("deleted", "1,200.00"),
-        Run("inserted", "950.00"),
+        TextRun("deleted", "1,200.00"),
+        TextRun("inserted", "950.00"),
     ]
     assert [run.text for run in runs_of(*PAIRS["paragraph"]) if run.kind != "equal"] == [
-        "Notice is given by letter.\n\n"
+        "Write a letter.\n\n"
     ]
 
 
@@ -112,4 +112,4 @@ def test_another_program_reads_it(tmp_path: Path) -> None:
     if office is None:
         pytest.skip("LibreOffice is not installed; python-docx has read the file")
     subprocess.run([office, "--headless", "--convert-to", "txt:Text", "--outdir", tmp_path, path], check=True)
-    assert "Notice is given by letter." in (tmp_path / "redline.txt").read_text("utf-8", errors="replace")
+    assert "Write a letter." in (tmp_path / "redline.txt").read_text("utf-8", errors="replace")

@@ -4,10 +4,10 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
+from typing import Any, Literal, NamedTuple
 
-from neardup.comparison.changes import ChangedText, Stretch, stretches_of
+from neardup.comparison.changes import ChangedText, TokenStretch, stretches_of
+from neardup.display.view import environment
 from neardup.text.units import Units, read
 
 Kind = Literal["equal", "deleted", "inserted"]
@@ -15,28 +15,25 @@ Kind = Literal["equal", "deleted", "inserted"]
 _LINE_END = re.compile("\r\n?")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that no document of XML can hold; U+FFFD is in their places."""
-_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
-_DOCUMENT = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
-_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
-_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-_PARTS = {
-    "[Content_Types].xml": f'{_HEAD}<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" '
-    f'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override '
-    f'PartName="/word/document.xml" ContentType="{_DOCUMENT}"/></Types>',
-    "_rels/.rels": f'{_HEAD}<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="r1" '
-    f'Type="{_OFFICE}" Target="word/document.xml"/></Relationships>',
-}
-_TRACKED = {"deleted": "w:del", "inserted": "w:ins"}
+PACKAGE = "neardup.comparison.show"
+_PARTS = {"[Content_Types].xml": "types", "_rels/.rels": "relationships", "word/document.xml": "document"}
+"""The parts of the file, and the macros that make them."""
 _MADE = (1980, 1, 1, 0, 0, 0)
 """The time of the parts in the file, so that equal comparisons are equal files."""
 
 
-class Run(NamedTuple):
+class TextRun(NamedTuple):
     """A stretch of characters that both texts have, or one of them."""
 
     kind: Kind
     text: str
+
+
+class Paragraph(NamedTuple):
+    """A line, and the kind of its line end."""
+
+    runs: list[TextRun]
+    end: Kind
 
 
 def redline(a: str, b: str, *, author: str, date: str) -> bytes:
@@ -47,47 +44,48 @@ def redline(a: str, b: str, *, author: str, date: str) -> bytes:
     """
     from neardup.io.outputs import REDLINE_MARK  # loads much that a comparison on a terminal does not need
 
-    document = "".join(_paragraphs(runs_of(a, b), f"w:author={quoteattr(author)} w:date={quoteattr(date)}"))
-    body = f'{_HEAD}<w:document xmlns:w="{_WORD}"><w:body>{document}</w:body></w:document>'
+    parts: Any = environment(PACKAGE).get_template("redline.xml").module
+    paragraphs = list(_paragraphs(runs_of(a, b)))
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.comment = REDLINE_MARK
-        for name, part in {**_PARTS, "word/document.xml": body}.items():
+        for name, macro in _PARTS.items():
+            part = str(getattr(parts, macro)(paragraphs, author, date)).strip()
             packed.writestr(zipfile.ZipInfo(name, _MADE), part, zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
 
-def runs_of(a: str, b: str) -> list[Run]:
+def runs_of(a: str, b: str) -> list[TextRun]:
     """Return the characters of two texts in one order; those not inserted are A, and those not deleted B.
 
     >>> runs_of("Pay 10 coins now.", "Pay 12 coins.")
-    [Run(kind='equal', text='Pay '), Run(kind='deleted', text='10'), Run(kind='inserted', text='12'), \
-Run(kind='equal', text=' coins'), Run(kind='deleted', text=' now'), Run(kind='equal', text='.')]
+    [TextRun(kind='equal', text='Pay '), TextRun(kind='deleted', text='10'), TextRun(kind='inserted', text='12'), \
+TextRun(kind='equal', text=' coins'), TextRun(kind='deleted', text=' now'), TextRun(kind='equal', text='.')]
     """
     one, other = (ChangedText(read(_LINE_END.sub("\n", text))) for text in (a, b))
-    runs: list[Run] = []
+    runs: list[TextRun] = []
     for run in _pieces(one.units, other.units, stretches_of(one, other)):
         if runs and runs[-1].kind == run.kind:
-            runs[-1] = Run(run.kind, runs[-1].text + run.text)
+            runs[-1] = TextRun(run.kind, runs[-1].text + run.text)
         elif run.text:
             runs.append(run)
     return _slid(runs)
 
 
-def _pieces(a: Units, b: Units, stretches: Iterable[Stretch]) -> Iterator[Run]:
+def _pieces(a: Units, b: Units, stretches: Iterable[TokenStretch]) -> Iterator[TextRun]:
     """Yield the runs, some empty and some of the same kind.
 
     A stretch has the signs and spaces on both of its sides, which may differ with it.
     """
     i = k = at_a = at_b = 0
-    for stretch in [Stretch(0, 0, 0, 0), *stretches, Stretch(len(a), len(a), len(b), len(b))]:
+    for stretch in [TokenStretch(0, 0, 0, 0), *stretches, TokenStretch(len(a), len(a), len(b), len(b))]:
         count = stretch.i - i
         yield from _equal_tokens(a, b, i, k, count)
         if count:
             at_a, at_b = _end(a, i + count), _end(b, k + count)
         i, k = stretch.j, stretch.m
         until = _begin(a, i), _begin(b, k)
-        yield from _replaced(a.text[at_a : until[0]], b.text[at_b : until[1]])
+        yield from _replacement(a.text[at_a : until[0]], b.text[at_b : until[1]])
         at_a, at_b = until
 
 
@@ -101,37 +99,37 @@ def _end(units: Units, token: int) -> int:
     return int(units.spans[token - 1, 1]) if token else 0
 
 
-def _equal_tokens(a: Units, b: Units, i: int, k: int, count: int) -> Iterator[Run]:
+def _equal_tokens(a: Units, b: Units, i: int, k: int, count: int) -> Iterator[TextRun]:
     """Yield the characters of equal tokens, and between them; those that differ are replaced."""
     if not count:
         return
     one, other = a.text[_begin(a, i) : _end(a, i + count)], b.text[_begin(b, k) : _end(b, k + count)]
     if one == other:
-        yield Run("equal", one)
+        yield TextRun("equal", one)
         return
     for token in range(count):
         if token:
-            yield from _replaced(
+            yield from _replacement(
                 a.text[_end(a, i + token) : _begin(a, i + token)],
                 b.text[_end(b, k + token) : _begin(b, k + token)],
             )
-        yield from _replaced(
+        yield from _replacement(
             a.text[_begin(a, i + token) : _end(a, i + token + 1)],
             b.text[_begin(b, k + token) : _end(b, k + token + 1)],
         )
 
 
-def _replaced(gone: str, came: str) -> Iterator[Run]:
+def _replacement(gone: str, came: str) -> Iterator[TextRun]:
     """Yield the signs and spaces that two stretches begin and end with as equal, and the rest as a whole."""
     if gone == came:
-        yield Run("equal", gone)
+        yield TextRun("equal", gone)
         return
     begin = _common(gone, came, words=False)
     end = _common(gone[begin:][::-1], came[begin:][::-1], words=False)
-    yield Run("equal", gone[:begin])
-    yield Run("deleted", gone[begin : len(gone) - end])
-    yield Run("inserted", came[begin : len(came) - end])
-    yield Run("equal", gone[len(gone) - end :])
+    yield TextRun("equal", gone[:begin])
+    yield TextRun("deleted", gone[begin : len(gone) - end])
+    yield TextRun("inserted", came[begin : len(came) - end])
+    yield TextRun("equal", gone[len(gone) - end :])
 
 
 def _common(a: str, b: str, *, words: bool = True) -> int:
@@ -141,7 +139,7 @@ def _common(a: str, b: str, *, words: bool = True) -> int:
     return next(differ, min(len(a), len(b)))
 
 
-def _slid(runs: list[Run]) -> list[Run]:
+def _slid(runs: list[TextRun]) -> list[TextRun]:
     """Return the runs, additions and deletions moved to the beginning of a line where they can begin there.
 
     ``.¶Notice`` between ``years`` and ``.¶Signed`` is the paragraph ``Notice.¶``.
@@ -156,30 +154,20 @@ def _slid(runs: list[Run]) -> list[Run]:
             if text.endswith("\n") and not run.text[by:].startswith("\n"):
                 moved = run.text[by:] + behind.text[:by]
                 slid[place - 1 : place + 2] = (
-                    Run("equal", text), Run(run.kind, moved), Run("equal", behind.text[by:])
+                    TextRun("equal", text), TextRun(run.kind, moved), TextRun("equal", behind.text[by:])
                 )  # fmt: skip
                 break
     return [run for run in slid if run.text]
 
 
-def _paragraphs(runs: Iterable[Run], by: str) -> Iterator[str]:
-    """Yield paragraphs: one for each line, whose mark is deleted or inserted with its line end."""
-    number, content = 0, list[str]()
-
-    def change(kind: Kind, inner: str = "") -> str:
-        nonlocal number
-        number += 1
-        name = _TRACKED[kind]
-        return f'<{name} w:id="{number}" {by}>{inner}</{name}>' if inner else f'<{name} w:id="{number}" {by}/>'
-
+def _paragraphs(runs: Iterable[TextRun]) -> Iterator[Paragraph]:
+    """Yield a paragraph for each line; the end of the last one is no change."""
+    line: list[TextRun] = []
     for kind, text in runs:
         for part in re.split("(\n)", _NOT_XML.sub("\ufffd", text)):
             if part == "\n":
-                mark = "" if kind == "equal" else f"<w:pPr><w:rPr>{change(kind)}</w:rPr></w:pPr>"
-                yield f"<w:p>{mark}{''.join(content)}</w:p>"
-                content.clear()
+                yield Paragraph(line, kind)
+                line = []
             elif part:
-                name = "w:delText" if kind == "deleted" else "w:t"
-                run = f'<w:r><{name} xml:space="preserve">{escape(part)}</{name}></w:r>'
-                content.append(run if kind == "equal" else change(kind, run))
-    yield f"<w:p>{''.join(content)}</w:p>"
+                line.append(TextRun(kind, part))
+    yield Paragraph(line, "equal")

@@ -231,6 +231,15 @@ class Desk:
             self._refresh()
             return self._subject.about(self._fields.names, self._reader.fault())
 
+    def progress(self) -> source.ReviewProgress:
+        """Return how many pairs and groups are decided."""
+        with self._lock:
+            self._refresh()
+            index = self._made
+            return source.ReviewProgress(
+                int(index.count.sum()), int(index.pairs.sum()), int((~index.open).sum()), len(index.pairs)
+            )
+
     def groups(self, question: source.Question) -> source.GroupList:
         """Return a page of the list of groups; a filter waits for the texts that it needs."""
         with self._lock:

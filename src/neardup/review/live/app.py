@@ -8,8 +8,10 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
@@ -21,6 +23,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from neardup.display import duration, number
 from neardup.display.pictures import Histogram
 from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
 from neardup.io.decisions import Action
@@ -44,6 +47,9 @@ from neardup.service.web.server import Workers, collect_less, run
 
 if TYPE_CHECKING:
     from neardup.review.desk.desk import Desk
+
+PAUSE, LEAST_ACTIONS = timedelta(minutes=15), 3
+"""The time between two actions of one sitting, at most, and the actions from which its speed is known."""
 
 ROOM = "neardup.review.live"
 FILES = {
@@ -232,12 +238,19 @@ class _Live:
             "root": request.root,
             "style_href": f"{request.root}/files/review.css",
         }
-        frame.update(tokens=bool(self._served.tokens), about=None, undoable=None, done=None, said="")
+        frame.update(
+            tokens=bool(self._served.tokens), about=None, progress=None, rest="", undoable=None, done=None, said=""
+        )
         if desk is not None:
             actions, about = desk.history(limit=pages.NEAREST_ACTIONS), desk.about()
-            last = done(actions, request)
+            last, progress = done(actions, request), desk.progress()
             frame.update(
-                about=about, undoable=undoable(actions, request.by), done=last, said=said_of(actions, last)
+                progress=progress,
+                rest=rest_in_words(actions, request.by, progress.undecided),
+                about=about,
+                undoable=undoable(actions, request.by),
+                done=last,
+                said=said_of(actions, last),
             )
         content = templates().get_template(page.template).render({**frame, **page.values})
         return Response(content.encode("utf-8", "replace"), page.status, media_type="text/html; charset=utf-8")
@@ -323,6 +336,21 @@ def done(actions: tuple[Action, ...], request: ReviewRequest) -> Action | None:
     """Return the action that led to this page."""
     number = request.query.get("done", "")
     return next((action for action in actions if str(action.number) == number), None)
+
+
+def rest_in_words(actions: tuple[Action, ...], by: str, undecided: int) -> str:
+    """Return how fast a person decides by the last actions (the latest first), and the time for the rest.
+
+    Actions with more than ``PAUSE`` between them are of two sittings; "" for fewer than three of the present one.
+    """
+    mine = [action for action in actions if action.by == by and action.undoes is None and action.undone_by is None]
+    times = [datetime.fromisoformat(action.at) for action in mine]
+    sitting = 1 + sum(1 for _ in takewhile(lambda pair: pair[0] - pair[1] < PAUSE, pairwise(times)))
+    seconds = (times[0] - times[sitting - 1]).total_seconds() if mine else 0.0
+    if sitting < LEAST_ACTIONS or not undecided or not seconds:
+        return ""
+    rate = sum(action.changes for action in mine[: sitting - 1]) / seconds
+    return f"{number(round(3600 * rate))} an hour, {duration(undecided / rate)} for the rest"
 
 
 def said_of(actions: tuple[Action, ...], last: Action | None) -> str:

@@ -1,0 +1,52 @@
+"""Progress on every page: what is decided, and how long the rest takes at the present speed."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from neardup.io.decisions import Action
+from neardup.review.desk.desk import Desk
+from neardup.review.live.app import rest_in_words
+from neardup.review.source import Decide, Question
+from support.made_reviews import make_result
+
+
+def test_progress_follows_the_decisions(tmp_path: Path) -> None:
+    with closing(Desk.open(make_result(tmp_path))) as desk:
+        before = desk.progress()
+        assert (before.decided, before.groups - before.groups_done) == (
+            0,
+            2,
+        )  # a group of exact copies has no pair
+        assert before.pairs == sum(line.pairs for line in desk.groups(Question()).lines) > 2
+        line = desk.groups(Question()).lines[0]
+        desk.decide(Decide("group", "duplicate", "Ann", 0, line.key))
+        after = desk.progress()
+        assert (after.decided, after.groups_done) == (line.pairs, before.groups_done + 1)
+        assert after.undecided == before.pairs - line.pairs
+        desk.undo("Ann")
+        assert desk.progress() == before
+
+
+def actions(*minutes: float, by: str = "Ann", changes: int = 1) -> list[Action]:
+    """Actions at some minutes after ten, the latest first."""
+    at = [f"2026-01-02T10:{int(minute):02}:{int(minute % 1 * 60):02}Z" for minute in minutes]
+    return [Action(number, time, by, "", changes) for number, time in enumerate(at)]
+
+
+@pytest.mark.parametrize(
+    ("done", "undecided", "words"),
+    [
+        (actions(4, 2, 0), 30, "30 an hour, 1 h 00 min for the rest"),
+        (actions(4, 2, 0, changes=5), 30, "150 an hour, 12 min 00 s for the rest"),
+        (actions(44, 42, 40, 20, 0), 30, "30 an hour, 1 h 00 min for the rest"),
+        (actions(4, 2, 0), 0, ""),
+        (actions(44, 42, 20), 9, ""),
+        (actions(4, 2, 0, by="Ben"), 9, ""),
+        ([], 9, ""),
+    ],
+    ids=["one each", "five each", "after a pause", "nothing left", "too few", "of another person", "none"],
+)
+def test_the_speed_is_that_of_the_present_sitting(done: list[Action], undecided: int, words: str) -> None:
+    assert rest_in_words(tuple(done), "Ann", undecided) == words
