@@ -90,9 +90,7 @@ def test_amounts_are_replaced_whole_and_paragraphs_come_whole() -> None:
         TextRun("deleted", "1,200.00"),
         TextRun("inserted", "950.00"),
     ]
-    assert [run.text for run in runs_of(*PAIRS["paragraph"]) if run.kind != "equal"] == [
-        "Write a letter.\n\n"
-    ]
+    assert [run.text for run in runs_of(*PAIRS["paragraph"]) if run.kind != "equal"] == ["Write a letter.\n\n"]
 
 
 def test_characters_that_xml_cannot_hold_are_replaced() -> None:

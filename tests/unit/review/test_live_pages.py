@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -260,6 +262,28 @@ def test_exports_are_files_to_save(pages: Pages) -> None:
     assert every.headers["content-disposition"] == 'attachment; filename="all.jsonl"'
     assert [json.loads(line)["id"] for line in every.text.splitlines()] == [*TEXTS]
     assert pages.get("/export/tags.csv?all=1").text == saved.text
+
+
+def test_a_pair_is_a_document_with_tracked_changes_the_earlier_text_first(pages: Pages) -> None:
+    saved = pages.get("/pairs/1/0/redline.docx")
+    assert saved.headers["content-disposition"] == 'attachment; filename="redline.docx"'
+    with zipfile.ZipFile(io.BytesIO(saved.content)) as file:
+        document = file.read("word/document.xml").decode()
+    assert re.findall(r"<w:delText[^>]*>([^<]*)<", document) == ["12"]
+    assert re.findall(r"<w:ins [^>]*><w:r><w:t[^>]*>([^<]*)<", document) == ["13"]
+    assert pages.get("/pairs/1/99/redline.docx").status == 404
+
+
+def test_rows_of_members_that_differ_alike_are_shown_in_parts(tmp_path: Path) -> None:
+    texts = {f"notice-{n}": NOTICE.replace("12", str(n)) for n in range(12, 80)}
+    with pages_of(tmp_path, texts) as pages:
+        first = pages.get("/groups/0").text
+        assert first.count("data-members=") == 60
+        assert 'href="/groups/0?rows=0.60"' in first
+        assert pages.get("/groups/0?rows=0.60").text.count("data-members=") == 7
+        ascending = re.findall(r'<td dir="auto"[^>]*>(\d+)</td>', pages.get("/groups/0?sort=0.0").text)
+        assert ascending == [str(n) for n in range(13, 73)]
+        assert pages.get("/groups/0?sort=x").status == pages.get("/groups/0?rows=1").status == 422
 
 
 def test_a_decision_leads_to_the_next_pair_and_can_be_undone(pages: Pages, desk: Desk) -> None:
