@@ -14,6 +14,7 @@ import pytest
 import neardup as nd
 from neardup.deduplication.run.parts.merge import save_fingerprints
 from neardup.deduplication.run.parts.rows import NewKeys, meeting_rows
+from neardup.io.fingerprints.companions import SHARED, new_key_file, read_secret, shared_secret
 from neardup.io.fingerprints.folder import (
     FILES,
     FORMAT,
@@ -22,7 +23,6 @@ from neardup.io.fingerprints.folder import (
     manifest_of,
     read_fingerprints,
 )
-from neardup.io.fingerprints.keys import SHARED, new_key_file, read_secret, shared_secret
 from neardup.io.readers import choose_columns, open_files
 from neardup.text.lsh.bands import plan
 from support.made_texts import Writer

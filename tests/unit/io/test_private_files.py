@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import neardup as nd
-from neardup.io.fingerprints.keys import SHARED, new_key_file
+from neardup.io.fingerprints.companions import SHARED, new_key_file
 from neardup.service.web.middleware import read_tokens
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")

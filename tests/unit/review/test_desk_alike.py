@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from neardup.review.desk.alike import sorted_by_place
 from neardup.review.desk.desk import Desk
+from neardup.review.desk.differences import sorted_by_place
 from neardup.review.source import AlikeLine, Decide, Question
 from support.made_reviews import make_result
 

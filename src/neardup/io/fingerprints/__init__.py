@@ -10,5 +10,6 @@ from neardup.io.fingerprints.folder import (
     MANIFEST, FingerprintFolder, SavedColumn, SavedFingerprints, SavedInput, SavedSource, SortedBands,
     is_fingerprints, manifest_of, read_fingerprints,
 )
-from neardup.io.fingerprints.keys import key_file, new_key_file, notes_on, read_secret, shared_secret
-from neardup.io.fingerprints.names import NAMES, names_at, read_names, write_names
+from neardup.io.fingerprints.companions import (
+    NAMES, key_file, names_at, new_key_file, notes_on, read_names, read_secret, shared_secret, write_names,
+)

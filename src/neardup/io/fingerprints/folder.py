@@ -29,7 +29,7 @@ from neardup.io.fingerprints.chunk import (
     row_schema,
     sketch_schema,
 )
-from neardup.io.fingerprints.keys import name_of, seal_of
+from neardup.io.fingerprints.companions import name_of, seal_of
 from neardup.io.readers.columns import join_ids
 from neardup.io.readers.manifest import Digest, Size, read_regular
 from neardup.io.readers.sources import digest_of_file, open_regular

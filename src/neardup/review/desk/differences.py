@@ -1,33 +1,32 @@
-"""The differences of pairs of documents in words, and their similarities counted on the texts."""
+"""The differences of pairs of documents in words, similarities counted on texts, and members that differ alike.
+
+Members that differ from their representative in the same places are one line. Each is compared with the
+representative alone; docs/contributing/decisions/alike.md says why.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from neardup.comparison.kinds import (
-    CONTAINED,
-    IDENTICAL,
-    INSERTED,
-    KINDS,
-    MOVED,
-    NUMBERS,
-    QUOTED,
-    SIGNS,
-    STYLE,
-    WORDING,
-)
+from neardup.comparison import kinds
 from neardup.comparison.kinds.rules import Kind, kind_of
+from neardup.comparison.records import ChangedText, TextChange, amount_of, changes_of, day_of
 from neardup.deduplication.pairs import similarity_of
-from neardup.display import counted
+from neardup.display import counted, number, shorten
 from neardup.errors import NeardupError
 from neardup.io.contents import differing_in
+from neardup.io.decisions import Id
 from neardup.review.desk.index import ResultDocuments, ResultIndex
 from neardup.review.desk.texts import Budget, TextReader
+from neardup.review.source import AlikeLine, AlikeRow, Key
 from neardup.settings import MEASURES, Settings, as_compared
-from neardup.tables import UInt64s
+from neardup.tables import Int64s, UInt64s
 from neardup.text.characters import SIGN
 from neardup.text.cleaning import cleaner_of
 from neardup.text.sketch import shingle_hashes
@@ -36,16 +35,32 @@ MOST_BYTES = 1 << 20
 """Pairs with more text than this are not compared for a line of a list, longer documents not counted."""
 HELD = 100_000
 
+SHOWN_PLACES, WIDTH = 3, 40
+"""Places of a line that are shown, and columns of the text of a place."""
+NO_PLACE, NOT_COMPARED = "no place: case, punctuation or line ends alone", "not compared"
+
+_PLURALS = {
+    "amount": "amounts",
+    "date": "dates",
+    "name": "names",
+    "sign": "signs",
+    "OCR": "readings",
+    "moved": "passages",
+    "paragraph": "paragraphs",
+    "sentence": "sentences",
+    "words": "texts",
+}
+
 _STORED = {
-    IDENTICAL: "the same text",
-    SIGNS: "differs in a sign or operator",
-    STYLE: "differs in case or punctuation",
-    NUMBERS: "differs in numbers",
-    QUOTED: "one quotes the other",
-    CONTAINED: "one contains the other",
-    INSERTED: "one has one more passage",
-    MOVED: "the same text in another order",
-    WORDING: "differs in wording",
+    kinds.IDENTICAL: "the same text",
+    kinds.SIGNS: "differs in a sign or operator",
+    kinds.STYLE: "differs in case or punctuation",
+    kinds.NUMBERS: "differs in numbers",
+    kinds.QUOTED: "one quotes the other",
+    kinds.CONTAINED: "one contains the other",
+    kinds.INSERTED: "one has one more passage",
+    kinds.MOVED: "the same text in another order",
+    kinds.WORDING: "differs in wording",
 }
 
 _HELD = 500
@@ -53,7 +68,7 @@ _HELD = 500
 
 def kind_in_words(kind: int) -> str:
     """Return a few words for the number of a kind; "" if it is unknown."""
-    return _STORED[KINDS[kind]] if kind >= 0 else ""
+    return _STORED[kinds.KINDS[kind]] if kind >= 0 else ""
 
 
 def difference_in_words(kind: Kind) -> str:
@@ -70,21 +85,21 @@ def difference_in_words(kind: Kind) -> str:
     """
     signs = kind.characters[SIGN]
     beside = f"; {counted(signs, 'sign or operator differs', 'signs or operators differ')} in equal text"
-    return _description(kind) + beside * (bool(signs) and kind.name not in (None, SIGNS))
+    return _description(kind) + beside * (bool(signs) and kind.name not in (None, kinds.SIGNS))
 
 
 def _description(kind: Kind) -> str:
     if kind.name is None:
         return ""
-    if kind.name == NUMBERS:
+    if kind.name == kinds.NUMBERS:
         return f"differs in {counted(kind.numbers[0], 'number')}"
-    if kind.blocks is None or kind.name == MOVED or not any(kind.blocks.left):
+    if kind.blocks is None or kind.name == kinds.MOVED or not any(kind.blocks.left):
         return _STORED[kind.name]
-    if kind.name == QUOTED:
+    if kind.name == kinds.QUOTED:
         own = counted(kind.own, "word")
         return f"quotes it and has {own} of its own" if kind.larger else f"is quoted, with {own} around it"
-    if kind.name in (CONTAINED, INSERTED):
-        passage = "a passage of " if kind.name == INSERTED else ""
+    if kind.name in (kinds.CONTAINED, kinds.INSERTED):
+        passage = "a passage of " if kind.name == kinds.INSERTED else ""
         return f"{'adds' if kind.larger else 'lacks'} {passage}{counted(kind.own, 'word')}"
     left = kind.blocks.left
     most = "at most " if kind.blocks.at_most else ""
@@ -138,7 +153,7 @@ class Differences:
             return -1, ""
         beside = ", ".join(differing_in(self._documents.table, member, head))
         words = "; not compared: ".join(filter(None, (difference_in_words(kind), beside)))
-        return (-1 if kind.name is None else KINDS.index(kind.name)), words
+        return (-1 if kind.name is None else kinds.KINDS.index(kind.name)), words
 
 
 Counts = tuple[int, int, int]
@@ -211,3 +226,162 @@ class ComputedPairs:
                 if len(self._sets) > _HELD:
                     self._sets.popitem(last=False)
         return shingles
+
+
+class _Place(NamedTuple):
+    """A place of the representative: its tokens, and whether something goes or comes there."""
+
+    begin: int
+    end: int
+    goes: bool
+    comes: bool
+
+
+class AlikeMembers:
+    """The changes of members, compared when a page asks for them, and kept for one group."""
+
+    def __init__(self, reader: TextReader, sizes: Int64s) -> None:
+        self._reader, self._sizes = reader, sizes
+        self._head, self._held = -1, dict[int, tuple[TextChange, ...] | None]()
+
+    def forget(self) -> None:
+        """Drop all computed changes: texts have changed."""
+        self._head = -1
+
+    def of(self, head: int, members: Sequence[int], budget: Budget) -> dict[int, tuple[TextChange, ...] | None]:
+        """Return the changes of each member from its representative, as far as there is time.
+
+        None: its text is long, or cannot be read.
+        """
+        if head != self._head:
+            self._head, self._held = head, {}
+        waiting = [member for member in members if member not in self._held]
+        if waiting and budget.allows():
+            self._compare(head, waiting, budget)
+        return {member: self._held[member] for member in members if member in self._held}
+
+    def _compare(self, head: int, members: Sequence[int], budget: Budget) -> None:
+        try:
+            first = ChangedText(self._reader.reading(head))
+        except (NeardupError, OSError):
+            self._held.update(dict.fromkeys(members))
+            return
+        self._reader.read_ahead([head, *members])
+        for member in members:
+            if not budget.allows():
+                return
+            self._held[member] = self._changes(first, head, member)
+
+    def _changes(self, first: ChangedText, head: int, member: int) -> tuple[TextChange, ...] | None:
+        if int(self._sizes[member] + self._sizes[head]) > MOST_BYTES:
+            return None
+        try:
+            return changes_of(first, ChangedText(self._reader.reading(member)))
+        except (NeardupError, OSError):
+            return None
+
+
+class MemberFacts(NamedTuple):
+    """A member to judge: its key and id, whether it has no verdict, and its exact copies in the group."""
+
+    key: Key
+    id: Id
+    undecided: bool
+    copies: int
+
+
+def alike_lines(
+    changes: Mapping[int, tuple[TextChange, ...] | None], members: Mapping[int, MemberFacts]
+) -> tuple[AlikeLine, ...]:
+    """Return the lines of members that differ in the same places, the most members first.
+
+    ``changes`` are those of each member, None where it is not compared.
+    """
+    lines: dict[tuple[_Place, ...] | None, list[int]] = defaultdict(list)
+    for member, own in changes.items():
+        lines[None if own is None else tuple(map(_place, own))].append(member)
+    order = sorted(lines.items(), key=lambda line: (line[0] is None, -len(line[1])))
+    return tuple(
+        _line([changes[member] for member in own], [members[member] for member in own]) for _, own in order
+    )
+
+
+def _place(change: TextChange) -> _Place:
+    return _Place(change.begin, change.end, bool(change.before), bool(change.after))
+
+
+def _line(changes: list[tuple[TextChange, ...] | None], members: list[MemberFacts]) -> AlikeLine:
+    """Return the line of members that differ in the same places, with the changes of each."""
+    columns = [list(column) for column in zip(*(own or () for own in changes), strict=True)]
+    varied = [place for place, column in enumerate(columns) if len({change.after for change in column}) > 1]
+    rows: dict[tuple[str, ...], list[MemberFacts]] = defaultdict(list)
+    for own, member in zip(changes, members, strict=True):
+        rows[tuple(_flat(change.after) for change in own or ())].append(member)
+    return AlikeLine(
+        NOT_COMPARED if changes[0] is None else ", ".join(map(_words, columns[:SHOWN_PLACES])) or NO_PLACE,
+        max(0, len(columns) - SHOWN_PLACES),
+        tuple(dict.fromkeys(map(_kind, columns))),
+        tuple(_heading(columns[place]) for place in varied[:SHOWN_PLACES]),
+        tuple(
+            AlikeRow(
+                those[0].id,
+                tuple(member.key for member in those),
+                tuple(shorten(texts[place], WIDTH) for place in varied[:SHOWN_PLACES]),
+                sum(member.undecided for member in those),
+                sum(member.copies for member in those),
+            )
+            for texts, those in sorted(rows.items(), key=lambda row: -len(row[1]))
+        ),
+    )
+
+
+def _kind(column: list[TextChange]) -> str:
+    """Return the kind of difference in a place: that of most members."""
+    return Counter(change.what for change in column).most_common(1)[0][0]
+
+
+def _heading(column: list[TextChange]) -> str:
+    """Return the text of the representative in a place; the kind of the new text if it has none."""
+    return shorten(_flat(column[0].before), WIDTH) or f"+ {_kind(column)}"
+
+
+def _words(column: list[TextChange]) -> str:
+    """Return how members differ in a place, in a few words."""
+    what, before = _kind(column), shorten(_flat(column[0].before), WIDTH)
+    texts = Counter(_flat(change.after) for change in column)
+    (after, _), count = texts.most_common(1)[0], len(texts)
+    if not after:
+        return f"− {_label(what)}“{before}”"
+    new = f"“{shorten(after, WIDTH)}”" if count == 1 else f"{number(count)} {_PLURALS[what]}"
+    if not before:
+        return f"+ {_label(what) if count == 1 else ''}{new}"
+    return f"{before} → {new.strip('“”') if count == 1 else new}"
+
+
+def _label(what: str) -> str:
+    return f"{what} " if what in ("paragraph", "sentence", "moved") else ""
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def sorted_by_place(lines: tuple[AlikeLine, ...], number: int, place: int) -> tuple[AlikeLine, ...]:
+    """Return the lines, one of them with its rows in the order of a place: numbers by size, dates by day."""
+    if number >= len(lines) or place >= len(lines[number].places):
+        return lines
+    rows = sorted(lines[number].rows, key=lambda row: order_of(row.texts[place]))
+    return (*lines[:number], replace(lines[number], rows=tuple(rows)), *lines[number + 1 :])
+
+
+def order_of(text: str) -> tuple[int, float, str]:
+    """Return the place of a text among others: amounts by size, then dates by day, then the rest by letters.
+
+    >>> sorted(["950.00", "1,200.00", "4 May 2026", "Anna", "3.5.2026"], key=order_of)
+    ['950.00', '1,200.00', '3.5.2026', '4 May 2026', 'Anna']
+    """
+    day = day_of(text)
+    if day is not None:
+        return 1, day, ""
+    amount = amount_of(text)
+    return (2, 0.0, text.casefold()) if amount is None else (0, amount, "")

@@ -13,8 +13,7 @@ from neardup.display import beginning, counted, middle_cut, number, shorten, wit
 from neardup.errors import InputError
 from neardup.io.decisions import JudgedPair
 from neardup.io.inputs import PLACE
-from neardup.review.desk.alike import AlikeMembers
-from neardup.review.desk.differences import ComputedPairs, Differences, kind_in_words
+from neardup.review.desk.differences import AlikeMembers, ComputedPairs, Differences, kind_in_words
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier, version_of
 from neardup.review.desk.subjects import COLLECTION

@@ -1,6 +1,5 @@
 """The pages of a group and a pair, and the lists of groups and pairs: their orders, queues and places."""
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from neardup.display import counted, distinct, number, printable, similarity, wi
 from neardup.errors import InputError
 from neardup.io.decisions import Id
 from neardup.review import source
-from neardup.review.desk.alike import MemberFacts, alike_lines
+from neardup.review.desk.differences import MemberFacts, alike_lines
 from neardup.review.desk.index import ResultIndex, StoredPairs
 from neardup.review.desk.lines import Lines
 from neardup.review.desk.texts import Budget
@@ -77,18 +76,19 @@ def alike_in(lines: Lines, group: int, budget: Budget) -> tuple[source.AlikeLine
             int(index.documents.rows[member]),
             index.documents.id(member),
             bool(waiting[index.member_of[member]]),
-            copies[int(identical[member])],
+            copies.get(int(identical[member]), 0),
         )
         for member in members
     }
     return alike_lines(lines.alike.of(head, members, budget), facts)
 
 
-def copies_in(lines: Lines, group: int) -> Counter[int]:
+def copies_in(lines: Lines, group: int) -> dict[int, int]:
     """Return how many exact copies each member of a group has there, by the number of its characters."""
     index, inside = lines.index, lines.index.slice(group)
     others = ~lines.made.near[inside] & (index.members[inside] != lines.made.heads[group])
-    return Counter(index.documents.identical[index.members[inside][others]].tolist())
+    copied, counts = np.unique(index.documents.identical[index.members[inside][others]], return_counts=True)
+    return dict(zip(copied.tolist(), counts.tolist(), strict=True))
 
 
 def in_order(lines: Lines, group: int) -> list[int]:

@@ -8,10 +8,10 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
@@ -48,8 +48,8 @@ from neardup.service.web.server import Workers, collect_less, run
 if TYPE_CHECKING:
     from neardup.review.desk.desk import Desk
 
-PAUSE, LEAST_ACTIONS = timedelta(minutes=15), 3
-"""The time between two actions of one sitting, at most, and the actions from which its speed is known."""
+PAUSE, LEAST_ACTIONS = 15 * 60.0, 3
+"""Seconds between two actions of one sitting, at most, and the actions from which its speed is known."""
 
 ROOM = "neardup.review.live"
 FILES = {
@@ -344,9 +344,9 @@ def rest_in_words(actions: tuple[Action, ...], by: str, undecided: int) -> str:
     Actions with more than ``PAUSE`` between them are of two sittings; "" for fewer than three of the present one.
     """
     mine = [action for action in actions if action.by == by and action.undoes is None and action.undone_by is None]
-    times = [datetime.fromisoformat(action.at) for action in mine]
-    sitting = 1 + sum(1 for _ in takewhile(lambda pair: pair[0] - pair[1] < PAUSE, pairwise(times)))
-    seconds = (times[0] - times[sitting - 1]).total_seconds() if mine else 0.0
+    times = [datetime.fromisoformat(action.at).timestamp() for action in mine]
+    sitting = 1 + next((n for n, (a, b) in enumerate(pairwise(times)) if a - b >= PAUSE), max(len(times) - 1, 0))
+    seconds = times[0] - times[sitting - 1] if mine else 0.0
     if sitting < LEAST_ACTIONS or not undecided or not seconds:
         return ""
     rate = sum(action.changes for action in mine[: sitting - 1]) / seconds

@@ -25,7 +25,7 @@ from neardup.display import distinct, middle_cut, without_common
 from neardup.display.pictures import CountCurves
 from neardup.errors import QueryError
 from neardup.io.outputs import for_spreadsheets
-from neardup.review.desk.alike import sorted_by_place
+from neardup.review.desk.differences import sorted_by_place
 from neardup.review.source import ORDERS, QUEUES, AlikeLine, AlikeRow, MemberLine, Question, Queue, ThresholdLine
 from neardup.service.web.limits import Client, RefusedError
 from neardup.service.web.middleware import SECURITY
