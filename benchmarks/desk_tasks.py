@@ -225,8 +225,8 @@ def group_page(hand: Hand, address: str, filter: str) -> None:
 def five_of_eight(hand: Hand, address: str, result: Path) -> bool:
     """Five versions of a contract are duplicates; the others are not decided."""
     group_page(hand, address, "id:contracts%2F2403%2Fagreement_2403_v1.txt")
-    hand.click("input[name=member] >> nth=0")
-    hand.click("input[name=member] >> nth=4", shift=True)
+    hand.click("input[type=checkbox][name=member] >> nth=0")
+    hand.click("input[type=checkbox][name=member] >> nth=4", shift=True)
     hand.press("1")
     return "done=" in hand.page.url
 
