@@ -124,6 +124,7 @@ def test_kinds_are_partial_until_all_pairs_are_compared(without_kinds: tuple[Des
 
 @pytest.mark.parametrize("address", ["/", "/groups/0", "/queues/undecided"])
 def test_cells_that_time_did_not_suffice_for_are_marked_and_filled_later(desk: Desk, address: str) -> None:
+    desk.wait_until_sorted()  # facets of columns come with it
     with live(desk) as pages:
         desk._reader.seconds = -1.0
         early = pages.get(address)
