@@ -63,6 +63,17 @@ def edited(words: Sequence[str], least: float, writer: Writer) -> list[str]:
             return before
 
 
+def changed_pieces(seed: int, pieces: Sequence[str]) -> tuple[str, str]:
+    """A text of sixty drawn pieces, and the same after one to six edits: pieces put in, left out and exchanged."""
+    drawn = random.Random(seed)
+    a = [drawn.choice(pieces) for _ in range(60)]
+    b = list(a)
+    for _ in range(drawn.randint(1, 6)):
+        begin = drawn.randrange(len(b))
+        b[begin : begin + drawn.randint(0, 4)] = [drawn.choice(pieces) for _ in range(drawn.randint(0, 4))]
+    return " ".join(a), " ".join(b)
+
+
 def chance(probabilities: Sequence[float], found: int) -> tuple[float, float]:
     """Return P(X ≤ found) and P(X ≥ found) for the number X of successes of independent trials.
 

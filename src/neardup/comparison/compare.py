@@ -6,7 +6,7 @@
 """
 
 from collections.abc import Callable, Collection, Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from time import monotonic
 from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack
 
@@ -22,7 +22,7 @@ from neardup.comparison.base_text import (
     words_that_count,
 )
 from neardup.comparison.result import DESCRIPTIONS, ComparisonRecord
-from neardup.comparison.show import as_fragment, as_page, as_text, redline
+from neardup.comparison.show import as_fragment, as_page, as_text
 from neardup.errors import InputError, LimitError
 from neardup.kernels import sets
 from neardup.kernels.formulas import OVERLAP, RESEMBLANCE
@@ -70,8 +70,9 @@ class Comparison(ComparisonRecord):
         >>> compare("Pay 10 coins", "Pay 12 coins").docx(author="Ann")[:2]
         b'PK'
         """
-        time = (date or datetime.now(UTC)).astimezone(UTC)
-        return redline(self.a.text, self.b.text, author=author, date=f"{time:%Y-%m-%dT%H:%M:%SZ}")
+        from neardup.comparison.show.redline import redline  # other comparisons start without it
+
+        return redline(self.a.text, self.b.text, author=author, date=date)
 
     def _repr_html_(self) -> str:
         return as_fragment(self)

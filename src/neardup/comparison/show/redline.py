@@ -4,6 +4,8 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from neardup.comparison.changes import ChangedText, TokenStretch, stretches_of
@@ -36,21 +38,22 @@ class Paragraph(NamedTuple):
     end: Kind
 
 
-def redline(a: str, b: str, *, author: str, date: str) -> bytes:
+def redline(a: str, b: str, *, author: str = "neardup", date: datetime | None = None) -> bytes:
     """Return a document (.docx) with text B, and its differences from A as changes by an ``author`` on a ``date``.
 
     Lines are paragraphs without formatting. To accept all changes gives B, to reject them gives A, character by
-    character but for those that XML cannot hold. ``date`` is a time in ISO 8601, UTC.
+    character but for those that XML cannot hold, and for line ends. ``date`` is now unless it is given.
     """
     from neardup.io.outputs import REDLINE_MARK  # loads much that a comparison on a terminal does not need
 
     parts: Any = environment(PACKAGE).get_template("redline.xml").module
     paragraphs = list(_paragraphs(runs_of(a, b)))
+    time = (date or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.comment = REDLINE_MARK
         for name, macro in _PARTS.items():
-            part = str(getattr(parts, macro)(paragraphs, author, date)).strip()
+            part = str(getattr(parts, macro)(paragraphs, author, time)).strip()
             packed.writestr(zipfile.ZipInfo(name, _MADE), part, zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
@@ -63,13 +66,9 @@ def runs_of(a: str, b: str) -> list[TextRun]:
 TextRun(kind='equal', text=' coins'), TextRun(kind='deleted', text=' now'), TextRun(kind='equal', text='.')]
     """
     one, other = (ChangedText(read(_LINE_END.sub("\n", text))) for text in (a, b))
-    runs: list[TextRun] = []
-    for run in _pieces(one.units, other.units, stretches_of(one, other)):
-        if runs and runs[-1].kind == run.kind:
-            runs[-1] = TextRun(run.kind, runs[-1].text + run.text)
-        elif run.text:
-            runs.append(run)
-    return _slid(runs)
+    pieces = (run for run in _pieces(one.units, other.units, stretches_of(one, other)) if run.text)
+    by_kind = groupby(pieces, lambda run: run.kind)
+    return _slid([TextRun(kind, "".join(run.text for run in some)) for kind, some in by_kind])
 
 
 def _pieces(a: Units, b: Units, stretches: Iterable[TokenStretch]) -> Iterator[TextRun]:
@@ -140,22 +139,24 @@ def _common(a: str, b: str, *, words: bool = True) -> int:
 
 
 def _slid(runs: list[TextRun]) -> list[TextRun]:
-    """Return the runs, additions and deletions moved to the beginning of a line where they can begin there.
+    """Return the runs, additions and deletions moved back to the beginning of a line where they can begin there.
 
-    ``.¶Notice`` between ``years`` and ``.¶Signed`` is the paragraph ``Notice.¶``.
+    Behind ``one.¶Item``, the addition ``new.¶Item`` is the line ``Item new.¶``.
     """
     slid = list(runs)
     for place in range(1, len(slid) - 1):
         before, run, behind = slid[place - 1 : place + 2]
         if run.kind == "equal" or before.kind != "equal" or behind.kind != "equal" or "\n" not in run.text:
             continue
-        for by in range(1, min(_common(run.text + behind.text, behind.text), len(run.text)) + 1):
-            text = before.text + run.text[:by]
-            if text.endswith("\n") and not run.text[by:].startswith("\n"):
-                moved = run.text[by:] + behind.text[:by]
+        size = len(before.text)
+        most = _common(before.text[-len(run.text) :][::-1], run.text[::-1])
+        for by in range(1, most + 1):
+            if by == size or before.text[size - by - 1] == "\n":
                 slid[place - 1 : place + 2] = (
-                    TextRun("equal", text), TextRun(run.kind, moved), TextRun("equal", behind.text[by:])
-                )  # fmt: skip
+                    TextRun("equal", before.text[: size - by]),
+                    TextRun(run.kind, before.text[size - by :] + run.text[:-by]),
+                    TextRun("equal", run.text[-by:] + behind.text),
+                )
                 break
     return [run for run in slid if run.text]
 

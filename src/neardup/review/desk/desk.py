@@ -282,6 +282,13 @@ class Desk:
         comparison = self._subject.compare(lines.reader.look(one), lines.reader.look(other), how)
         return views.pair_view(lines, one, other, around, comparison)
 
+    def texts(self, a: source.Key, b: source.Key) -> tuple[str, str]:
+        """Return the texts of two documents."""
+        with self._lock:
+            self._refresh()
+            one, other = (self._lines.reader.look(self._index.documents.at(key)).text for key in (a, b))
+            return one, other
+
     def quotes(self, key: source.Key, length: int) -> source.QuotesView:
         """Return the passages of at least ``length`` tokens of a document that others have, too."""
         with self._lock:

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from neardup.comparison.records import Alignment, ComparisonRecord
+from neardup.comparison.records import Alignment, ComparisonRecord, redline
 from neardup.comparison.views import (
     ComparisonBody,
     characters_sentence,
@@ -429,10 +429,10 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
     return LivePage("pair.html", values)
 
 
-def redline(desk: Desk, request: ReviewRequest) -> Download:
+def tracked_changes(desk: Desk, request: ReviewRequest) -> Download:
     """A pair as a document of Word: the later document, with its differences from the earlier one tracked."""
-    comparison = desk.pair(*desk.in_time(request.path["a"], request.path["b"])).comparison
-    return Download("redline.docx", WORD, iter((comparison.docx(author=request.by or "neardup"),)))
+    texts = desk.texts(*desk.in_time(request.path["a"], request.path["b"]))
+    return Download("redline.docx", WORD, iter((redline(*texts, author=request.by or "neardup"),)))
 
 
 def queue_of(request: ReviewRequest) -> Queue | None:
