@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from neardup.comparison.alignment import LINE, SENTENCE, breaks_of
-from neardup.comparison.expressions import expressions_of, is_date
+from neardup.comparison.expressions import expressions_of, is_date, is_number
 from neardup.comparison.kinds import PASSAGE
 from neardup.comparison.kinds.blocks import blocks_of
 from neardup.tables import Int64s
@@ -20,13 +19,15 @@ from neardup.text.units import Reading, Units
 Difference = Literal["amount", "date", "name", "sign", "OCR", "moved", "paragraph", "sentence", "words"]
 """The differences in a place. *amount*: numbers with their marks. *OCR*: characters that look alike."""
 
-_PART, _PARTICLE = (
-    r"[^\W\d_a-z][\w'’-]*",
-    r"(?:(?:von|van|vom|zu|de|den|der|del|della|di|da|dos|du|la|le|el|of|bin)[ \u00a0])",
-)
+_CAPITALS = "A-Z" + "".join(filter(str.isupper, map(chr, (*range(0xC0, 0x590), *range(0x1E00, 0x1F00)))))
+"""The capitals of Latin, Greek, Cyrillic and Armenian letters: other scripts have none."""
+_PART = rf"[{_CAPITALS}](?:\.|[\w'’-]*(?!\w))"
+_PARTICLE = r"(?:(?:von|van|vom|zu|de|den|der|del|della|di|da|dos|du|la|le|el|of|bin)[ \u00a0])"
 _NAME = re.compile(rf"{_PART}(?:[ \u00a0]{_PARTICLE}{{0,2}}{_PART}){{1,5}}")
-"""Two to six words with a capital each, on one line, and particles between them."""
-_NAMES = re.compile(rf"{_PART}(?:\.?[ \u00a0]{_PARTICLE}{{0,2}}{_PART}){{0,5}}\.?")
+"""Two to six words with a capital each, on one line, and particles between them.
+
+One word alone is no name: in German every noun has a capital.
+"""
 _LOOK_ALIKE = str.maketrans(
     {"l": "1", "I": "1", "i": "1", "|": "1", "!": "1", "O": "0", "o": "0", "S": "5", "B": "8"}
 )
@@ -90,11 +91,11 @@ class ChangedText:
         for edge in {begin, end} - {0, size}:
             token = max(0, edge - NEAR)
             near = spans[token : edge + NEAR].tolist()
-            start, stop = near[0][0], near[-1][1]
+            start, stop, begins = near[0][0], near[-1][1], [begin for begin, _ in near]
             for each in expressions_of(text, near, token, start, stop):
                 yield each.first, each.last
             for name in _NAME.finditer(text, start, stop):
-                first, last = (token + bisect_left(near, place, key=itemgetter(0)) for place in name.span())
+                first, last = (token + bisect_left(begins, place) for place in name.span())
                 # the first word of a sentence has a capital in any case
                 yield first + (last - first > 2 and self.breaks[first] > 0), last
 
@@ -163,11 +164,11 @@ def _difference_of(
         return "moved"
     if all(map(is_date, there)):
         return "date"
-    if all(any(map(str.isdigit, text)) and len(text.split()) <= 1 + text.count(" ") // 2 for text in there):
+    if all(map(is_number, there)):
         return "amount"
     if before and after and _look(before) == _look(after):
         return "OCR"
-    if all(map(_NAMES.fullmatch, there)) and gap.i > 0:
+    if all(map(_NAME.fullmatch, there)):
         return "name"
     if not (before and after):
         text, begin, end = (a, gap.i, gap.j) if before else (b, gap.k, gap.m)

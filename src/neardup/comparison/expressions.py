@@ -82,6 +82,16 @@ def without_numbers(text: str) -> str:
     return _EXPRESSION.sub("0", text) if _SIGN_OF_ONE.search(text) else text
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is one number with its marks: an amount, a share, a clause; no address.
+
+    >>> [is_number(text) for text in ("-$1,200.50", "1 200 000", "12/3", "12 of 14", "a1@example.org", "twelve")]
+    [True, True, True, False, False, False]
+    """
+    address = "@" in text or "//" in text or "\\" in text
+    return not address and any(map(str.isdigit, text)) and without_numbers(text) == "0"
+
+
 _DATE = re.compile(
     rf"\d{{1,2}}(?:st|nd|rd|th|er|\.)?[ \u00a0](?:of )?{_MONTH},?[ \u00a0]\d{{4}}"
     rf"|{_MONTH}[ \u00a0]\d{{1,2}}(?:st|nd|rd|th)?,[ \u00a0]\d{{4}}"
@@ -100,8 +110,8 @@ def is_date(text: str) -> bool:
 
 
 _MONTHS = (
-    "jan ene gen", "feb fév fev", "mar mär mrt maa", "apr avr abr", "may mai mei mag", "jun juin giu",
-    "jul juil lug", "aug aoû aou ago", "sep set", "oct okt ott out", "nov", "dec déc dez dic",
+    "jan ene gen", "feb fév fev", "mar mär mrt", "apr avr abr", "may mai mei mag", "jun juin giu",
+    "jul jui lug", "aug aoû aou ago", "sep set", "oct okt ott out", "nov", "dec déc dez dic",
 )  # fmt: skip
 """How the names of the months begin, in the languages that ``is_date`` knows; longer ones count before shorter."""
 
@@ -119,7 +129,9 @@ def day_of(text: str) -> float | None:
     if name is not None:
         day, year = numbers
         starts = ((start, month) for month, every in enumerate(_MONTHS, 1) for start in every.split())
-        month = max((len(start), month) for start, month in starts if name[0].startswith(start))[1]
+        month = max(((len(start), month) for start, month in starts if name[0].startswith(start)), default=(0, 0))[
+            1
+        ]
     elif len(re.split(r"\D", text)[0]) == 4:
         year, month, day = numbers
     else:

@@ -320,7 +320,14 @@ class GroupView:
     order: str = "by similarity"
     """Where the order of the members comes from, in words."""
     alike: tuple[AlikeLine, ...] = ()
-    """The members to judge, those that differ in the same places together; the first ones of a large group."""
+    """The members to judge, those that differ in the same places together, as far as they are compared."""
+    to_judge: int = 0
+    """The members to judge; those that ``alike`` lacks are not compared yet, or beyond the first 1,000."""
+
+    @property
+    def compared(self) -> int:
+        """The members in ``alike``."""
+        return sum(len(line.members) for line in self.alike)
 
 
 @dataclass(frozen=True)

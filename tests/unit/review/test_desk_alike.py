@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from neardup.review.desk.desk import Desk
-from neardup.review.desk.differences import sorted_by_place
+from neardup.review.desk.differences import NOT_COMPARED, sorted_by_place
 from neardup.review.source import AlikeLine, Decide, Question
 from support.made_reviews import make_result
 
@@ -53,7 +53,7 @@ def test_a_paragraph_that_one_member_has_more(desk: Desk) -> None:
 
 
 def test_members_without_a_place_say_so(desk: Desk) -> None:
-    assert way(desk, words="no place").rows[0].texts == ()
+    assert way(desk, words="no word").rows[0].texts == ()
 
 
 def test_a_line_is_decided_with_all_its_members(desk: Desk) -> None:
@@ -79,10 +79,27 @@ def test_the_next_member_of_a_line_is_beside_its_pair(desk: Desk) -> None:
     assert desk.pair(line.members[0], line.members[1]).alike is None
 
 
+def test_members_that_are_not_compared_yet_are_counted(desk: Desk) -> None:
+    desk._reader.seconds = 0.0
+    (group,) = desk.groups(Question()).lines
+    view = desk.group(group.key)
+    assert (view.compared, view.to_judge, view.pending) == (0, group.pairs, True)
+
+
+def test_a_pair_names_no_place_before_its_group_is_compared(desk: Desk) -> None:
+    line, (group,) = way(desk, words="amounts"), desk.groups(Question()).lines
+    head = next(member.key for member in desk.group(group.key).members if member.representative)
+    desk._lines.alike.forget()
+    desk._lines.alike.seconds_beside = 0.0
+    assert desk.pair(line.members[0], head).alike is None
+
+
 def test_texts_that_cannot_be_read_are_not_compared(tmp_path: Path) -> None:
     with closing(Desk.open(make_result(tmp_path, TEXTS, store_texts=False, threshold=0.3))) as own:
         (tmp_path / "documents.jsonl").unlink()
-        assert {line.words for line in own.group(own.groups(Question()).lines[0].key).alike} <= {"not compared"}
+        view = own.group(own.groups(Question()).lines[0].key)
+        assert {line.words for line in view.alike} == {NOT_COMPARED}
+        assert view.compared == view.to_judge
 
 
 def test_another_representative_leaves_the_same_members_to_judge(desk: Desk) -> None:

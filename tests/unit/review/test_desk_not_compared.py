@@ -5,6 +5,7 @@ from pathlib import Path
 
 import neardup as nd
 from neardup.review.desk.desk import Desk
+from neardup.review.desk.differences import NO_PLACE
 from neardup.review.source import Question
 
 WORDS = "the quick brown fox jumps over the lazy dog by the quiet river"
@@ -20,3 +21,5 @@ def test_pairs_of_one_text_with_other_images_are_said_to_differ_in_them(tmp_path
         assert line.differs.endswith("; not compared: images")
         a, b = (desk.group(line.key).members[place].key for place in (0, 1))
         assert desk.pair(a, b).comparison.not_compared == ("images",)
+        [alike] = desk.group(line.key).alike
+        assert alike.words == f"{NO_PLACE}; not compared: images"

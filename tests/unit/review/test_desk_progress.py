@@ -29,24 +29,36 @@ def test_progress_follows_the_decisions(tmp_path: Path) -> None:
         assert desk.progress() == before
 
 
-def actions(*minutes: float, by: str = "Ann", changes: int = 1) -> list[Action]:
+def actions(*minutes: float, by: str = "Ann", changes: int = 1, what: str = "duplicate: a and b") -> list[Action]:
     """Actions at some minutes after ten, the latest first."""
     at = [f"2026-01-02T10:{int(minute):02}:{int(minute % 1 * 60):02}Z" for minute in minutes]
-    return [Action(number, time, by, "", changes) for number, time in enumerate(at)]
+    return [Action(number, time, by, what, changes) for number, time in enumerate(at)]
 
 
 @pytest.mark.parametrize(
     ("done", "undecided", "words"),
     [
-        (actions(4, 2, 0), 30, "30 an hour, 1 h 00 min for the rest"),
-        (actions(4, 2, 0, changes=5), 30, "150 an hour, 12 min 00 s for the rest"),
-        (actions(44, 42, 40, 20, 0), 30, "30 an hour, 1 h 00 min for the rest"),
+        (actions(4, 2, 0), 30, "30 pairs an hour, 1 h 00 min for the rest"),
+        (actions(4, 2, 0, changes=5), 30, "150 pairs an hour, 12 min 00 s for the rest"),
+        (actions(44, 42, 40, 20, 0), 30, "30 pairs an hour, 1 h 00 min for the rest"),
         (actions(4, 2, 0), 0, ""),
         (actions(44, 42, 20), 9, ""),
         (actions(4, 2, 0, by="Ben"), 9, ""),
+        (actions(4, 2, 0, what="tag privileged on a"), 9, ""),
+        (actions(4, 2, 0, what="note: a and b"), 9, ""),
         ([], 9, ""),
     ],
-    ids=["one each", "five each", "after a pause", "nothing left", "too few", "of another person", "none"],
+    ids=[
+        "one each",
+        "five each",
+        "after a pause",
+        "nothing left",
+        "too few",
+        "of another person",
+        "tags",
+        "notes",
+        "none",
+    ],
 )
 def test_the_speed_is_that_of_the_present_sitting(done: list[Action], undecided: int, words: str) -> None:
     assert rest_in_words(tuple(done), "Ann", undecided) == words

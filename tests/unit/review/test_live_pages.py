@@ -283,6 +283,7 @@ def test_rows_of_members_that_differ_alike_are_shown_in_parts(tmp_path: Path) ->
         assert pages.get("/groups/0?rows=0.60").text.count("data-members=") == 7
         ascending = re.findall(r'<td dir="auto"[^>]*>(\d+)</td>', pages.get("/groups/0?sort=0.0").text)
         assert ascending == [str(n) for n in range(13, 73)]
+        assert 'href="/groups/0?rows=0.60&amp;sort=0.0"' in pages.get("/groups/0?sort=0.0").text
         assert pages.get("/groups/0?sort=x").status == pages.get("/groups/0?rows=1").status == 422
 
 

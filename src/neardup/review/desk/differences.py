@@ -26,7 +26,7 @@ from neardup.review.desk.index import ResultDocuments, ResultIndex
 from neardup.review.desk.texts import Budget, TextReader
 from neardup.review.source import AlikeLine, AlikeRow, Key
 from neardup.settings import MEASURES, Settings, as_compared
-from neardup.tables import Int64s, UInt64s
+from neardup.tables import UInt64s
 from neardup.text.characters import SIGN
 from neardup.text.cleaning import cleaner_of
 from neardup.text.sketch import shingle_hashes
@@ -37,7 +37,7 @@ HELD = 100_000
 
 SHOWN_PLACES, WIDTH = 3, 40
 """Places of a line that are shown, and columns of the text of a place."""
-NO_PLACE, NOT_COMPARED = "no place: case, punctuation or line ends alone", "not compared"
+NO_PLACE, NOT_COMPARED = "no word, number or sign differs", "not compared: long, or not to be read"
 
 _PLURALS = {
     "amount": "amounts",
@@ -237,43 +237,57 @@ class _Place(NamedTuple):
     comes: bool
 
 
+_Changes = dict[int, tuple[TextChange, ...] | None]
+"""The changes of members by their numbers."""
+
+
 class AlikeMembers:
     """The changes of members, compared when a page asks for them, and kept for one group."""
 
-    def __init__(self, reader: TextReader, sizes: Int64s) -> None:
-        self._reader, self._sizes = reader, sizes
-        self._head, self._held = -1, dict[int, tuple[TextChange, ...] | None]()
+    seconds_beside = 0.1
+    """The time that the page of a pair takes to compare the other members of its group."""
+
+    def __init__(self, documents: ResultDocuments, reader: TextReader) -> None:
+        self._documents, self._reader = documents, reader
+        self._kept: tuple[int, _Changes] = -1, {}
 
     def forget(self) -> None:
         """Drop all computed changes: texts have changed."""
-        self._head = -1
+        self._kept = -1, {}
 
-    def of(self, head: int, members: Sequence[int], budget: Budget) -> dict[int, tuple[TextChange, ...] | None]:
+    def beside(self, head: int, member: int) -> tuple[str, ...]:
+        """Return the kinds of parts beside the text in which a member differs from its representative."""
+        return differing_in(self._documents.table, member, head)
+
+    def of(self, head: int, members: Sequence[int], budget: Budget) -> _Changes:
         """Return the changes of each member from its representative, as far as there is time.
 
-        None: its text is long, or cannot be read.
+        None: its text is long, or cannot be read. Several threads may ask at once, about different groups.
         """
-        if head != self._head:
-            self._head, self._held = head, {}
-        waiting = [member for member in members if member not in self._held]
+        of_head, known = self._kept
+        if of_head != head:
+            known = {}
+            self._kept = head, known
+        waiting = [member for member in members if member not in known]
         if waiting and budget.allows():
-            self._compare(head, waiting, budget)
-        return {member: self._held[member] for member in members if member in self._held}
+            self._compare(head, waiting, budget, known)
+        return {member: known[member] for member in members if member in known}
 
-    def _compare(self, head: int, members: Sequence[int], budget: Budget) -> None:
+    def _compare(self, head: int, members: Sequence[int], budget: Budget, known: _Changes) -> None:
+        self._reader.read_ahead([head, *members])
         try:
             first = ChangedText(self._reader.reading(head))
         except (NeardupError, OSError):
-            self._held.update(dict.fromkeys(members))
+            known.update(dict.fromkeys(members))
             return
-        self._reader.read_ahead([head, *members])
         for member in members:
             if not budget.allows():
                 return
-            self._held[member] = self._changes(first, head, member)
+            known[member] = self._changes(first, head, member)
 
     def _changes(self, first: ChangedText, head: int, member: int) -> tuple[TextChange, ...] | None:
-        if int(self._sizes[member] + self._sizes[head]) > MOST_BYTES:
+        sizes = self._documents.bytes
+        if int(sizes[member] + sizes[head]) > MOST_BYTES:
             return None
         try:
             return changes_of(first, ChangedText(self._reader.reading(member)))
@@ -282,12 +296,16 @@ class AlikeMembers:
 
 
 class MemberFacts(NamedTuple):
-    """A member to judge: its key and id, whether it has no verdict, and its exact copies in the group."""
+    """A member to judge: its key and id, whether it has no verdict, and its exact copies in the group.
+
+    ``beside`` are the kinds of parts beside its text that differ from those of the representative.
+    """
 
     key: Key
     id: Id
     undecided: bool
     copies: int
+    beside: tuple[str, ...]
 
 
 def alike_lines(
@@ -297,10 +315,11 @@ def alike_lines(
 
     ``changes`` are those of each member, None where it is not compared.
     """
-    lines: dict[tuple[_Place, ...] | None, list[int]] = defaultdict(list)
+    lines: dict[tuple[tuple[_Place, ...] | None, tuple[str, ...]], list[int]] = defaultdict(list)
     for member, own in changes.items():
-        lines[None if own is None else tuple(map(_place, own))].append(member)
-    order = sorted(lines.items(), key=lambda line: (line[0] is None, -len(line[1])))
+        places = None if own is None else tuple(map(_place, own))
+        lines[places, members[member].beside].append(member)
+    order = sorted(lines.items(), key=lambda line: (line[0][0] is None, -len(line[1])))
     return tuple(
         _line([changes[member] for member in own], [members[member] for member in own]) for _, own in order
     )
@@ -313,12 +332,13 @@ def _place(change: TextChange) -> _Place:
 def _line(changes: list[tuple[TextChange, ...] | None], members: list[MemberFacts]) -> AlikeLine:
     """Return the line of members that differ in the same places, with the changes of each."""
     columns = [list(column) for column in zip(*(own or () for own in changes), strict=True)]
-    varied = [place for place, column in enumerate(columns) if len({change.after for change in column}) > 1]
+    varied = [place for place, column in enumerate(columns) if len(set(map(_new_text, column))) > 1]
+    differ = NOT_COMPARED if changes[0] is None else ", ".join(map(_words, columns[:SHOWN_PLACES])) or NO_PLACE
     rows: dict[tuple[str, ...], list[MemberFacts]] = defaultdict(list)
     for own, member in zip(changes, members, strict=True):
-        rows[tuple(_flat(change.after) for change in own or ())].append(member)
+        rows[tuple(map(_new_text, own or ()))].append(member)
     return AlikeLine(
-        NOT_COMPARED if changes[0] is None else ", ".join(map(_words, columns[:SHOWN_PLACES])) or NO_PLACE,
+        "; not compared: ".join(filter(None, (differ, ", ".join(members[0].beside)))),
         max(0, len(columns) - SHOWN_PLACES),
         tuple(dict.fromkeys(map(_kind, columns))),
         tuple(_heading(columns[place]) for place in varied[:SHOWN_PLACES]),
@@ -348,7 +368,7 @@ def _heading(column: list[TextChange]) -> str:
 def _words(column: list[TextChange]) -> str:
     """Return how members differ in a place, in a few words."""
     what, before = _kind(column), shorten(_flat(column[0].before), WIDTH)
-    texts = Counter(_flat(change.after) for change in column)
+    texts = Counter(map(_new_text, column))
     (after, _), count = texts.most_common(1)[0], len(texts)
     if not after:
         return f"− {_label(what)}“{before}”"
@@ -360,6 +380,11 @@ def _words(column: list[TextChange]) -> str:
 
 def _label(what: str) -> str:
     return f"{what} " if what in ("paragraph", "sentence", "moved") else ""
+
+
+def _new_text(change: TextChange) -> str:
+    """Return the text of a member in a place, on one line."""
+    return _flat(change.after)
 
 
 def _flat(text: str) -> str:

@@ -47,7 +47,7 @@ class Lines:
         self.index, self.made, self.reader, self.whereabouts = index, verdicts, reader, whereabouts
         self.differences = Differences(index.documents, reader)
         self.computed = ComputedPairs(index, reader)
-        self.alike = AlikeMembers(reader, index.documents.bytes)
+        self.alike = AlikeMembers(index.documents, reader)
         self._fates = Fates(index, verdicts)
         self._settings = index.found.run.settings
 

@@ -63,6 +63,7 @@ def group_view(lines: Lines, group: int, before: source.Key | None, after: sourc
         budget.short,
         order_of(lines, group),
         alike,
+        int(verdicts.pairs[group]),
     )
 
 
@@ -77,6 +78,7 @@ def alike_in(lines: Lines, group: int, budget: Budget) -> tuple[source.AlikeLine
             index.documents.id(member),
             bool(waiting[index.member_of[member]]),
             copies.get(int(identical[member]), 0),
+            lines.alike.beside(head, member),
         )
         for member in members
     }
@@ -261,13 +263,19 @@ def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Compa
 
 
 def _alike_place(lines: Lines, a: int, b: int) -> source.AlikePlace | None:
-    """Return the place of a pair among those of its group that differ in the same places."""
+    """Return the place of a pair among those of its group that differ in the same places.
+
+    None until all its members are compared, which goes on for a little with each pair.
+    """
     index, group = lines.index, int(lines.index.group_of[a])
     head = int(lines.made.heads[group]) if group >= 0 and group == index.group_of[b] else -1
     if head not in (a, b):
         return None
     key, first = (int(index.documents.rows[document]) for document in (b if head == a else a, head))
-    for line in alike_in(lines, group, lines.reader.budget()):
+    alike = alike_in(lines, group, Budget(lines.alike.seconds_beside))
+    if sum(len(line.members) for line in alike) < int(lines.made.pairs[group]):
+        return None
+    for line in alike:
         if key in line.members:
             place, size = line.members.index(key), len(line.members)
             following = (line.members[(place + 1) % size], first) if size > 1 else None

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
@@ -23,7 +22,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from neardup.display import duration, number
+from neardup.display import counted, duration
 from neardup.display.pictures import Histogram
 from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
 from neardup.io.decisions import Action
@@ -62,7 +61,7 @@ READ: dict[str, Work] = {
     "/": pages.groups,
     "/groups/{group:int}": pages.group,
     "/pairs/{a:int}/{b:int}": pages.pair,
-    "/pairs/{a:int}/{b:int}/redline.docx": pages.redline,
+    "/pairs/{a:int}/{b:int}/redline.docx": pages.tracked_changes,
     "/queues/{queue}": pages.queue,
     "/threshold": pages.threshold,
     "/kinds": pages.kinds,
@@ -341,16 +340,22 @@ def done(actions: tuple[Action, ...], request: ReviewRequest) -> Action | None:
 def rest_in_words(actions: tuple[Action, ...], by: str, undecided: int) -> str:
     """Return how fast a person decides by the last actions (the latest first), and the time for the rest.
 
-    Actions with more than ``PAUSE`` between them are of two sittings; "" for fewer than three of the present one.
+    Verdicts that hold count, no tags and no notes; ``Desk.decide`` writes them first into the sentence of an
+    action. Those with more than ``PAUSE`` between them are of two sittings; "" for fewer than three of this one.
     """
-    mine = [action for action in actions if action.by == by and action.undoes is None and action.undone_by is None]
+    mine = [
+        action
+        for action in actions
+        if action.by == by and action.undone_by is None and action.what.partition(":")[0] in acts.VERDICTS
+    ]
     times = [datetime.fromisoformat(action.at).timestamp() for action in mine]
-    sitting = 1 + next((n for n, (a, b) in enumerate(pairwise(times)) if a - b >= PAUSE), max(len(times) - 1, 0))
+    pauses = (n for n in range(1, len(times)) if times[n - 1] - times[n] >= PAUSE)
+    sitting = next(pauses, len(times))
     seconds = times[0] - times[sitting - 1] if mine else 0.0
     if sitting < LEAST_ACTIONS or not undecided or not seconds:
         return ""
     rate = sum(action.changes for action in mine[: sitting - 1]) / seconds
-    return f"{number(round(3600 * rate))} an hour, {duration(undecided / rate)} for the rest"
+    return f"{counted(round(3600 * rate), 'pair')} an hour, {duration(undecided / rate)} for the rest"
 
 
 def said_of(actions: tuple[Action, ...], last: Action | None) -> str:
