@@ -16,7 +16,7 @@ LIGHT = {
     "paper": "#ffffff",
     "ink": "#1b1b1f",
     "quiet": "#595966",
-    "line": "#c9c9d2",
+    "line": "#dcdce3",
     "head": "#f2f2f6",
     "link": "#0b4fb3",
     "gone": "#fde3e1",
@@ -39,7 +39,7 @@ DARK = {
     "paper": "#17171b",
     "ink": "#e9e9ee",
     "quiet": "#adadba",
-    "line": "#46464f",
+    "line": "#393940",
     "head": "#24242a",
     "link": "#8ab8ff",
     "gone": "#4a1c1b",
@@ -60,17 +60,20 @@ DARK = {
 }
 
 TOKENS = {
+    "fine": ".75rem",
     "small": ".875rem",
     "text": "1rem",
-    "large": "1.1rem",
-    "title": "1.4rem",
+    "large": "1.125rem",
+    "title": "1.5rem",
+    "strong": "600",
     "measure": "70ch",
     "gap": ".5rem",
-    "part": "1.75rem",
-    "round": ".3rem",
+    "part": "1.5rem",
+    "round": ".25rem",
     "focus": "3px",
 }
-"""Sizes of type, the longest line of prose, the space between things and between parts, corners, and the focus."""
+"""Sizes of type, the second weight, the longest line of prose, the space between things and before
+parts, corners, and the focus."""
 
 READ_ON = {
     "ink": ("paper", "head", "gone", "new", "c0", "c1", "c2", "c3", "c4", "c5"),

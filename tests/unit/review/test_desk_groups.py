@@ -340,7 +340,7 @@ def test_a_result_without_groups_says_whether_texts_can_be_read(tmp_path: Path, 
         assert has_parts(about.ungrouped, "No document of 2", "resemblance 0.5 or above", "neardup pairs")
         with live(desk) as pages:
             assert about.ungrouped in pages.get("/").words
-            assert "No group." in pages.get("/?filter=size%3E9").words
+            assert "No group fits" in pages.get("/?filter=size%3E9").words
 
 
 @pytest.mark.parametrize("filter", ["", "size=2", "size=2 OR size=4"])

@@ -165,6 +165,6 @@ def test_without_groups_the_page_has_the_command_to_type(tmp_path: Path, texts: 
                 )
             else:
                 assert has_parts(words, "No document yet", "neardup collection add mail.neardup FOLDER")
-            assert "No group." not in words
+            assert "No group fits" not in words
             made.add([f"{TEXT} {n}" for n in range(3)], near=0.5, on_near="link")
-            assert "No group." in pages.get("/?filter=size%3E9").words
+            assert "No group fits" in pages.get("/?filter=size%3E9").words

@@ -1,8 +1,12 @@
 """The frame, the filters and the tables of pages: documents and ids are hostile."""
 
+import re
+from pathlib import Path
+
 import pytest
 from jinja2 import UndefinedError
 
+import neardup
 from neardup.comparison.compare import compare
 from neardup.display.charts import Histogram
 from neardup.display.view import policy_for, self_contained
@@ -115,3 +119,30 @@ def test_a_bounded_comparison_has_no_link_that_leads_nowhere(most: int) -> None:
     blocks = [" ".join(f"word{block}x{number}" for number in range(12)) + ".\n" for block in range(40)]
     moved = blocks[20:] + [f"new sentence {number} here.\n" for number in range(5)] + blocks[:20]
     require_plain(str(bounded_comparison(compare("".join(blocks), "".join(moved)), ("A", "B"), "p-", most)))
+
+
+SHEETS = [
+    "neardup/review/live/review.css",
+    "neardup/review/parts/style.css",
+    "neardup/comparison/show/style.css",
+]
+
+
+def on_screen(sheet: str) -> list[str]:
+    """The declarations of a style sheet but those for paper, whose sizes are in points."""
+    source = Path(neardup.__file__).parents[1] / sheet
+    rules = re.sub(r"/\*.*?\*/", "", source.read_text(encoding="utf-8"), flags=re.DOTALL)
+    screen = re.sub(r"@media print \{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", rules)
+    return [
+        part.strip() for block in re.findall(r"\{([^{}]*)\}", screen) for part in block.split(";") if part.strip()
+    ]
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_type_has_the_sizes_and_weights_of_the_tokens(sheet: str) -> None:
+    declarations = on_screen(sheet)
+    assert len(declarations) > 50
+    sizes = [part for part in declarations if part.startswith(("font-size:", "font:")) and "--" not in part]
+    assert sizes == [part for part in sizes if part == "font: inherit"]
+    weights = {part.partition(":")[2].strip() for part in declarations if part.startswith("font-weight:")}
+    assert weights <= {"normal", "var(--strong)"}
