@@ -146,3 +146,11 @@ def test_type_has_the_sizes_and_weights_of_the_tokens(sheet: str) -> None:
     assert sizes == [part for part in sizes if part == "font: inherit"]
     weights = {part.partition(":")[2].strip() for part in declarations if part.startswith("font-weight:")}
     assert weights <= {"normal", "var(--strong)"}
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_space_is_a_multiple_of_four_pixels_or_two(sheet: str) -> None:
+    spaces = [part for part in on_screen(sheet) if re.match(r"(margin|padding|(row-|column-)?gap)\b", part)]
+    sizes = {float(size) * 16 for part in spaces for size in re.findall(r"(?<![\w.])(\d*\.?\d+)rem", part)}
+    assert sizes
+    assert {size for size in sizes if size % 4 and size != 2} == set()
