@@ -64,11 +64,39 @@ class ReviewProgress:
     pairs: int
     groups_done: int
     groups: int
+    documents: int
+    """The members of all groups."""
 
     @property
     def undecided(self) -> int:
         """The pairs without a verdict."""
         return self.pairs - self.decided
+
+
+@dataclass(frozen=True)
+class SittingLine:
+    """Pairs with a verdict, and the documents and groups that they are of; ``words`` name the verdict."""
+
+    words: str
+    pairs: int
+    documents: int
+    groups: int
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """The work of a person without a longer pause, as far as it holds: from ``begin`` to ``end``, in ``seconds``.
+
+    ``others`` count tags, notes, fates, representatives and undone actions, by their names.
+    """
+
+    by: str
+    begin: str
+    end: str
+    seconds: float
+    lines: tuple[SittingLine, ...]
+    total: SittingLine
+    others: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)

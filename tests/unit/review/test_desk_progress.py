@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from neardup.io.decisions import Action
+from neardup.review.desk.batches import last_sitting
 from neardup.review.desk.desk import Desk
 from neardup.review.live.app import rest_in_words
 from neardup.review.source import Decide, Question
@@ -62,3 +63,30 @@ def actions(*minutes: float, by: str = "Ann", changes: int = 1, what: str = "dup
 )
 def test_the_speed_is_that_of_the_present_sitting(done: list[Action], undecided: int, words: str) -> None:
     assert rest_in_words(tuple(done), "Ann", undecided) == words
+
+
+def test_a_sitting_says_what_a_person_did_and_what_holds_of_it(tmp_path: Path) -> None:
+    with closing(Desk.open(make_result(tmp_path))) as desk:
+        assert desk.last_sitting("Ann") is None
+        first, second = [line for line in desk.groups(Question()).lines if line.pairs]
+        desk.decide(Decide("group", "duplicate", "Ann", 0, first.key, note="seen"))
+        desk.decide(Decide("group", "unsure", "Ann", 9, second.key))
+        desk.undo("Ann")
+        desk.tag(first.key, "urgent", True, "Ann", 9)
+        desk.decide(Decide("group", "not alike", "Ben", 9, second.key))
+        done = desk.last_sitting("Ann")
+        assert done is not None
+        assert [(line.words, line.pairs, line.documents, line.groups) for line in done.lines] == [
+            ("duplicate", first.pairs, first.pairs + 1, 1)
+        ]
+        assert (done.total.pairs, done.total.groups) == (first.pairs, 1)
+        counts = {"tags": 1, "notes": first.pairs, "fates": 0, "representatives": 0, "actions undone": 1}
+        assert dict(done.others) == counts
+
+
+def test_a_sitting_ends_with_a_pause() -> None:
+    done = [*actions(44, 42, by="Ben"), *actions(30, 28, 12.75), *actions(12)]
+    assert [action.at[14:16] for action in last_sitting(done, "Ann")] == ["30", "28"]
+    assert last_sitting(actions(44, by="Ben"), "Ann") == []
+    others = actions(29, 28, by="Ben")
+    assert len(last_sitting([*actions(30), *others, *actions(16), *actions(1)], "Ann")) == 2

@@ -40,6 +40,7 @@ def test_every_page_of_a_collection_is_there(pages: Pages, collection: Collectio
         "/",
         "/threshold",
         "/history",
+        "/sitting",
         "/export",
         "/keys",
         "/kinds",

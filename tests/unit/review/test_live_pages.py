@@ -14,7 +14,7 @@ from textwrap import wrap
 import pytest
 
 from neardup.review.desk.desk import Desk
-from neardup.review.source import Question
+from neardup.review.source import Decide, Question
 from support.live_pages import Pages, live, on_enter
 from support.made_reviews import make_result
 from support.messages import has_parts
@@ -64,6 +64,7 @@ EVERY = (
     "/kinds",
     NUMBERS,
     "/history",
+    "/sitting",
     "/export",
     "/keys",
 )
@@ -240,6 +241,17 @@ def test_labels_around_the_threshold_give_a_precision_with_its_interval(pages: P
     assert done.to == "/threshold?value=0.7&done=1"
     assert has_parts(pages.get(done.to).words, "0 of 1 labelled", "0.000, 95 % interval")
     assert pages.get("/threshold?value=7").status == 422
+
+
+def test_the_sitting_is_on_a_page_that_every_footer_leads_to(pages: Pages, desk: Desk) -> None:
+    first = pages.get("/")
+    assert 'href="/sitting"' in first.text
+    assert "0 of 3 pairs decided · 5 documents · 2 groups open" in first.words
+    assert "not decided anything" in pages.get("/sitting").words
+    desk.decide(Decide("pair", "duplicate", "Ann", 0, pair=(1, 0), note="fees"))
+    seen = pages.get("/sitting")
+    assert has_parts(seen.words, "duplicate 1 2 1", "together 1 2 1", "notes 1", "left 2 pairs in 2 groups")
+    assert "actions undone" not in seen.words
 
 
 def test_history_names_who_and_when_and_undoes_any_action(pages: Pages, desk: Desk) -> None:

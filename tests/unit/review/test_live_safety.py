@@ -147,7 +147,10 @@ def test_a_token_is_pasted_once_and_becomes_a_cookie(guarded: Pages, desk: Desk)
     assert guarded.send("POST", "/decide", b"asked=pair&a=1&b=0&seen=0&verdict=duplicate", {}).status == 303
     assert desk.history()[0].by == f"Cy (token {hashlib.sha256(WRITE.encode()).hexdigest()[:6]})"
     left = guarded.send("POST", "/leave", b"", {})
-    assert left.status == 303
+    assert left.status == 200
+    assert has_parts(left.words, "You have left", "Cy", "duplicate 1 2 1", "left")
+    assert guarded.get("/sitting").status == 401
+    assert guarded.send("POST", "/leave", b"", {}).to == "/"
     guarded.cookies.clear()
     assert guarded.get("/").status == 401
 

@@ -4,6 +4,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from neardup.display import counted, printable, similarity
 from neardup.errors import InputError
 from neardup.io.decisions import Action, Change, Fate, FateOf, Judgement, PairNote, Represents, Tag
 from neardup.review import source
-from neardup.review.desk import views
+from neardup.review.desk import batches, views
 from neardup.review.desk.facets import Facets
 from neardup.review.desk.filters import GroupFields, document_filter_error, find_groups, kinds_named
 from neardup.review.desk.index import ResultIndex
@@ -32,6 +33,8 @@ from neardup.tables import Bools, Int64s
 
 NO_VERDICT = "verdict withdrawn"
 
+PORTION = 200
+"""Actions that are read at once."""
 SAMPLED = 20
 """Pairs that are shown before a decision for a whole kind."""
 
@@ -237,8 +240,26 @@ class Desk:
             self._refresh()
             index = self._made
             return source.ReviewProgress(
-                int(index.count.sum()), int(index.pairs.sum()), int((~index.open).sum()), len(index.pairs)
+                int(index.count.sum()),
+                int(index.pairs.sum()),
+                int((~index.open).sum()),
+                len(index.pairs),
+                len(index.near),
             )
+
+    def last_sitting(self, by: str) -> source.Sitting | None:
+        """Return the work of a person in the last sitting; None before the first action."""
+        mine = batches.last_sitting(islice(self._all_actions(), batches.MOST_ACTIONS), by)
+        with self._lock:
+            self._refresh()
+            return batches.sitting_view(self._index, self._made, mine)
+
+    def _all_actions(self) -> Iterator[Action]:
+        """Yield the actions, the latest first."""
+        before: int | None = None
+        while page := self._subject.history(before, PORTION):
+            yield from page
+            before = page[-1].number
 
     def groups(self, question: source.Question) -> source.GroupList:
         """Return a page of the list of groups; a filter waits for the texts that it needs."""

@@ -8,7 +8,6 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,6 +25,7 @@ from neardup.display import counted, duration
 from neardup.display.pictures import Histogram
 from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
 from neardup.io.decisions import Action
+from neardup.review.desk.batches import last_sitting, time_of
 from neardup.review.live import acts, pages
 from neardup.review.live.pages import (
     Download,
@@ -47,8 +47,8 @@ from neardup.service.web.server import Workers, collect_less, run
 if TYPE_CHECKING:
     from neardup.review.desk.desk import Desk
 
-PAUSE, LEAST_ACTIONS = 15 * 60.0, 3
-"""Seconds between two actions of one sitting, at most, and the actions from which its speed is known."""
+LEAST_ACTIONS = 3
+"""The actions of a sitting from which its speed is known."""
 
 ROOM = "neardup.review.live"
 FILES = {
@@ -66,6 +66,7 @@ READ: dict[str, Work] = {
     "/threshold": pages.threshold,
     "/kinds": pages.kinds,
     "/history": pages.history,
+    "/sitting": pages.last_sitting,
     "/export": pages.export,
     "/export/{what}.{form}": pages.saved_file,
     "/keys": pages.keys,
@@ -302,10 +303,15 @@ class _Live:
         return RedirectResponse(form.to("/"), 303)
 
     async def leave(self, request: Request) -> Response:
-        """End a session."""
+        """End a session, and show the sitting that ends with it."""
         request.scope["route"] = _Named("/leave")
+        question = self._review_request(request, {})
         request.session.clear()
-        return RedirectResponse(f"{request.scope.get('root_path', '')}/", 303)
+        if not self._served.tokens or not question.by:
+            return RedirectResponse(question.to("/"), 303)
+        return await self._run(
+            lambda: self._html(question, pages.last_sitting(self._desk, question, left=True), None)
+        )
 
 
 def late_error() -> RefusedError:
@@ -341,20 +347,14 @@ def rest_in_words(actions: tuple[Action, ...], by: str, undecided: int) -> str:
     """Return how fast a person decides by the last actions (the latest first), and the time for the rest.
 
     Verdicts that hold count, no tags and no notes; ``Desk.decide`` writes them first into the sentence of an
-    action. Those with more than ``PAUSE`` between them are of two sittings; "" for fewer than three of this one.
+    action. "" for fewer than three of one sitting.
     """
-    mine = [
-        action
-        for action in actions
-        if action.by == by and action.undone_by is None and action.what.partition(":")[0] in acts.VERDICTS
-    ]
-    times = [datetime.fromisoformat(action.at).timestamp() for action in mine]
-    pauses = (n for n in range(1, len(times)) if times[n - 1] - times[n] >= PAUSE)
-    sitting = next(pauses, len(times))
-    seconds = times[0] - times[sitting - 1] if mine else 0.0
-    if sitting < LEAST_ACTIONS or not undecided or not seconds:
+    holding = (action for action in actions if action.undone_by is None)
+    mine = last_sitting((one for one in holding if one.what.partition(":")[0] in acts.VERDICTS), by)
+    seconds = time_of(mine[0]) - time_of(mine[-1]) if mine else 0.0
+    if len(mine) < LEAST_ACTIONS or not undecided or not seconds:
         return ""
-    rate = sum(action.changes for action in mine[: sitting - 1]) / seconds
+    rate = sum(action.changes for action in mine[:-1]) / seconds
     return f"{counted(round(3600 * rate), 'pair')} an hour, {duration(undecided / rate)} for the rest"
 
 

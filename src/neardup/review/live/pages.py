@@ -21,7 +21,7 @@ from neardup.comparison.views import (
     differences_sentence,
     value_of,
 )
-from neardup.display import distinct, middle_cut, without_common
+from neardup.display import distinct, duration, middle_cut, without_common
 from neardup.display.pictures import CountCurves
 from neardup.errors import QueryError
 from neardup.io.outputs import for_spreadsheets
@@ -478,6 +478,14 @@ def history(desk: Desk, request: ReviewRequest) -> LivePage:
     actions = desk.history(request.whole("before"), LINES)
     before = actions[-1].number if len(actions) == LINES else None
     return LivePage("history.html", {"actions": actions, "before": before})
+
+
+def last_sitting(desk: Desk, request: ReviewRequest, *, left: bool = False) -> LivePage:
+    """The work of the person in the last sitting, and the rest; ``left``: the session has just ended."""
+    done = desk.last_sitting(request.by)
+    lasted = "" if done is None else duration(done.seconds)
+    values = {"sitting": done, "lasted": lasted, "left": left, "rest_of": desk.progress()}
+    return LivePage("sitting.html", values)
 
 
 def export(desk: Desk, request: ReviewRequest) -> LivePage:
