@@ -311,3 +311,65 @@ def rows_as_html(found: Comparison) -> Iterator[str]:
             head, kind = '<span class="mark" title="equal but for white space">≈</span>', "equal"
         cells = cell(found, row, 0) + cell(found, row, 1)
         yield f'<tr class="{kind}"{identity}><th scope="row">{head}</th>{cells}</tr>'
+
+
+_HYPHENATION = re.compile(r"([^\W\d_])[-\u2010]\s*[\r\n]\s*([^\W\d_])")
+_FORMS = {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st",
+          "\ufb06": "st", "\xad": ""}  # fmt: skip
+_CONFUSED = ["l1", "I1", "i1", "|1", "!1", "o0", "O0", "s5", "S5", "B8", "lI", "l|", "l!", "I|", "I!", "i|", "i!"]
+_CONFUSED_PAIRS = (("rn", "m"), ("cl", "d"), ("vv", "w"), ("VV", "W"))
+
+
+def ocr_explains(a: str, b: str) -> bool:
+    """Whether any way to read A as B exists: every step is tried at every place, and judged by its words."""
+    if a == b:
+        return False
+    for form, plain in _FORMS.items():
+        a, b = a.replace(form, plain), b.replace(form, plain)
+    while _HYPHENATION.search(a) or _HYPHENATION.search(b):
+        a, b = (_HYPHENATION.sub(r"\1\2", text) for text in (a, b))
+    # a gap between parts of a number is a character of its own
+    parts = re.compile(r"(?<=[0-9])\s+(?=[0-9oOlI|!])|(?<=[0-9oOlI|!])\s+(?=[0-9])")
+    a, b = (parts.sub("\0", text) for text in (a, b))
+
+    def word(text: str, place: int) -> str:
+        ends = [text.rfind(gap, 0, place) + 1 for gap in (" ", "\n", "\0")]
+        return re.split(r"[\s\0]", text[max(ends) :])[0]
+
+    def name(text: str, place: int) -> bool:
+        bare = word(text, place).strip(".,;:()\"\u201c\u201d\u2018\u2019'")
+        read = len(bare) > 2 and "l" in bare and all(letter.isupper() or letter in "l-" for letter in bare)
+        in_capitals = read and any(letter.isupper() for letter in bare)
+        return bare[:1].isupper() and all(letter.isalpha() or letter == "-" for letter in bare) and not in_capitals
+
+    def steps(i: int, j: int) -> Iterator[tuple[int, int]]:
+        if a[i : i + 1].isspace():
+            yield i + 1, j
+        if b[j : j + 1].isspace():
+            yield i, j + 1
+        if a[i : i + 1] and a[i : i + 1] == b[j : j + 1]:
+            yield i + 1, j + 1
+        if name(a, i) and name(b, j):
+            return
+        both = a[i : i + 1] + b[j : j + 1]
+        if both in _CONFUSED or both[::-1] in _CONFUSED:
+            digits = [(text, place) for text, place in ((a, i), (b, j)) if text[place].isdigit()]
+            alone = any(len(word(*where)) == 1 for where in digits)
+            bare = any(text[place] in "58" and word(text, place).isdigit() for text, place in digits)
+            if not alone and not bare:
+                yield i + 1, j + 1
+        for two, one in _CONFUSED_PAIRS:
+            if a.startswith(two, i) and b.startswith(one, j):
+                yield i + 2, j + 1
+            if a.startswith(one, i) and b.startswith(two, j):
+                yield i + 1, j + 2
+
+    waiting, seen = [(0, 0)], set[tuple[int, int]]()
+    while waiting:
+        place = waiting.pop()
+        if place == (len(a), len(b)):
+            return True
+        if place not in seen:
+            seen.add(place)
+            waiting += steps(*place)
+    return False

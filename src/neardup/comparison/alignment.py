@@ -1,6 +1,7 @@
 """Two texts side by side: rows of equal, changed, one-sided and moved text that together hold both texts."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -11,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.comparison import marks, matching
+from neardup.comparison.expressions import reads_alike
 from neardup.comparison.matching import TokenPair
 from neardup.kernels import rows as kernels
 from neardup.kernels.match import heaviest_chain, words_between
 from neardup.tables import Bools, Int32s, Int64s
-from neardup.text.characters import COUNTED, CharacterDifference
+from neardup.text.characters import COUNTED, SPACE, CharacterDifference
 from neardup.text.characters import KINDS as CHARACTERS
 from neardup.text.units import Units
 from neardup.unicode import codepoints_of, of_each
@@ -261,6 +263,60 @@ class Alignment:
         return Counter({kind: count for kind, count in zip(ROW_KINDS, counts, strict=True) if count})
 
     @cached_property
+    def readings(self) -> tuple[tuple[int, slice, slice], ...]:
+        """The places that OCR explains: the row, and the pieces of A and of B between two equal ones.
+
+        They are those from the first changed piece to the last. See ``expressions.reads_alike``.
+        """
+        rows = np.flatnonzero(np.isin(self.table.kinds, (kernels.CHANGED_ROW, kernels.CHARACTERS_ROW))).tolist()
+        return tuple((row, a, b) for row in rows for a, b in self._edits(row) if self._reads_alike(a, b))
+
+    def _edits(self, row: int) -> Iterator[tuple[slice, slice]]:
+        """Yield the pieces of A and of B between equal ones that both have other text for."""
+        a, b = (
+            [slice(begin, end) for begin, end in _between_equal(side.kinds, *side.first[row : row + 2].tolist())]
+            for side in self.table.sides
+        )
+        if len(a) == len(b):  # else the equal pieces are not opposite each other
+            yield from zip(a, b, strict=True)
+
+    def _reads_alike(self, a: slice, b: slice) -> bool:
+        there = a.start < a.stop and b.start < b.stop
+        return there and reads_alike(
+            *(
+                text[side.spans[part.start, 0] : side.spans[part.stop - 1, 1]]
+                for text, side, part in zip((self.text_a, self.text_b), self.table.sides, (a, b), strict=True)
+            )
+        )
+
+    @cached_property
+    def rows_read_otherwise(self) -> Int64s:
+        """The rows that are equal but for places that OCR explains, in order."""
+        kinds = self.without_readings.table.kinds
+        return np.flatnonzero((kinds == kernels.EQUAL_ROW) & (self.table.kinds != kernels.EQUAL_ROW))
+
+    @cached_property
+    def without_readings(self) -> "Alignment":
+        """The same rows with the places that OCR explains as equal text; in ``characters`` as white space."""
+        if not self.readings:
+            return self
+        columns = tuple(side.kinds.copy() for side in self.table.sides)
+        places = list(self.characters)
+        for _, *parts in self.readings:
+            spans = []
+            for side, kinds, part in zip(self.table.sides, columns, parts, strict=True):
+                kinds[part] = kernels.SAME
+                spans.append((int(side.spans[part.start, 0]), int(side.spans[part.stop - 1, 1])))
+            places.append(CharacterDifference(SPACE, 0, 0, spans[0], spans[1]))
+        a, b = (replace(side, kinds=kinds) for side, kinds in zip(self.table.sides, columns, strict=True))
+        kinds = self.table.kinds.copy()
+        for row in {row for row, *_ in self.readings}:
+            left = {kind for side in (a, b) for kind in side.kinds[slice(*side.first[row : row + 2])].tolist()}
+            if not left & {kernels.CHANGED, kernels.MOVED}:
+                kinds[row] = kernels.CHARACTERS_ROW if kernels.CHARACTERS in left else kernels.EQUAL_ROW
+        return replace(self, table=Table(kinds, a, b), characters=tuple(sorted(places, key=attrgetter("a", "b"))))
+
+    @cached_property
     def rows_of_matches(self) -> tuple[Int64s, Int64s]:
         """The row in which each match begins in A and in B, indexed by match number: int64[matches + 1] each."""
         rows_a, rows_b = (
@@ -307,6 +363,18 @@ class Alignment:
         """The rows (of A, of B) in which each match begins, by match number."""
         in_a, in_b = (rows.tolist() for rows in self.rows_of_matches)
         return {match: (in_a[match], in_b[match]) for match in range(1, len(self.units) + 1)}
+
+
+def _between_equal(kinds: NDArray[np.int8], begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the pieces between equal ones, from the first changed to the last; none if one is moved."""
+    equal = [begin - 1, *(begin + np.flatnonzero(kinds[begin:end] == kernels.SAME)).tolist(), end]
+    for first, last in pairwise(equal):
+        inside = kinds[first + 1 : last]
+        changed = np.flatnonzero((inside == kernels.CHANGED) | (inside == kernels.CHARACTERS))
+        if len(changed) and not (inside == kernels.MOVED).any():
+            yield first + 1 + int(changed[0]), first + 2 + int(changed[-1])
+        else:
+            yield first + 1, first + 1
 
 
 def align(a: Units, b: Units, tiles: Int64s, limits: tuple[int, int] = LIMITS) -> Alignment:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from neardup.comparison.alignment import LINE, SENTENCE, breaks_of
-from neardup.comparison.expressions import expressions_of, is_date, is_number
+from neardup.comparison.expressions import expressions_of, is_date, is_number, reads_alike
 from neardup.comparison.kinds import PASSAGE
 from neardup.comparison.kinds.blocks import blocks_of
 from neardup.tables import Int64s
@@ -17,7 +17,7 @@ from neardup.text.characters import SIGN, differences
 from neardup.text.units import Reading, Units
 
 Difference = Literal["amount", "date", "name", "sign", "OCR", "moved", "paragraph", "sentence", "words"]
-"""The differences in a place. *amount*: numbers with their marks. *OCR*: characters that look alike."""
+"""The differences in a place. *amount*: numbers with their marks. *OCR*: it may have read one for the other."""
 
 _CAPITALS = "A-Z" + "".join(filter(str.isupper, map(chr, (*range(0xC0, 0x590), *range(0x1E00, 0x1F00)))))
 """The capitals of Latin, Greek, Cyrillic and Armenian letters: other scripts have none."""
@@ -28,12 +28,8 @@ _NAME = re.compile(rf"{_PART}(?:[ \u00a0]{_PARTICLE}{{0,2}}{_PART}){{1,5}}")
 
 One word alone is no name: in German every noun has a capital.
 """
-_LOOK_ALIKE = str.maketrans(
-    {"l": "1", "I": "1", "i": "1", "|": "1", "!": "1", "O": "0", "o": "0", "S": "5", "B": "8"}
-)
 NEAR = 16
 """Tokens on either side of a difference among which its name, amount or date is looked for."""
-_OF_TWO = (("rn", "m"), ("cl", "d"), ("vv", "w"))
 
 
 class TextChange(NamedTuple):
@@ -166,7 +162,7 @@ def _difference_of(
         return "date"
     if all(map(is_number, there)):
         return "amount"
-    if before and after and _look(before) == _look(after):
+    if reads_alike(before, after):
         return "OCR"
     if all(map(_NAME.fullmatch, there)):
         return "name"
@@ -183,13 +179,6 @@ def _is_moved(gap: TokenStretch, moved: list[list[int]]) -> bool:
     of_a = sum(min(gap.j, i + n) - max(gap.i, i) for i, _, n in moved if i < gap.j and gap.i < i + n)
     of_b = sum(min(gap.m, k + n) - max(gap.k, k) for _, k, n in moved if k < gap.m and gap.k < k + n)
     return bool(moved) and of_a + of_b == gap.j - gap.i + gap.m - gap.k
-
-
-def _look(text: str) -> str:
-    """Return a text with one character for all that look alike to OCR, without white space."""
-    for two, one in _OF_TWO:
-        text = text.replace(two, one)
-    return "".join(text.split()).translate(_LOOK_ALIKE)
 
 
 def _signs(a: Units, b: Units, chain: list[list[int]]) -> Iterator[TextChange]:

@@ -1,4 +1,4 @@
-"""Numbers, amounts, dates, addresses and paths: several tokens that readers take as one, with their marks.
+"""Numbers, amounts, dates, addresses and paths: several tokens that readers take as one; and readings of OCR.
 
 They are for display alone: where one of them differs, it is shown as a whole. Counts and measures stay by tokens.
 """
@@ -36,6 +36,19 @@ _EXPRESSION = re.compile(
 )
 _SIGN_OF_ONE = re.compile(r"[\d@]|://|[\\/]\w")
 """A text without a match has no expression."""
+
+_LIKE_DIGITS = {"1": "lIi|!", "0": "oO", "5": "sS", "8": "B"}
+_ONE_FOR_ONE = {frozenset((digit, letter)) for digit, letters in _LIKE_DIGITS.items() for letter in letters}
+_ONE_FOR_ONE |= {frozenset(pair) for pair in ("lI", "l|", "l!", "I|", "I!", "i|", "i!")}
+_TWO_FOR_ONE = {("r", "m"): "rn", ("c", "d"): "cl", ("v", "w"): "vv", ("V", "W"): "VV"}
+_NUMERALS = frozenset("0123456789oOlI|!")
+_LIGATURES = str.maketrans(
+    {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st", 0xAD: ""}
+)
+_BROKEN = re.compile(r"(?<=[^\W\d_])[-\u2010]\s*[\r\n]\s*(?=[^\W\d_])")
+"""A hyphen at the end of a line, inside a word."""
+LONGEST_READING = 512
+"""Characters of a place from which on no explanation by OCR is looked for."""
 
 
 class Expression(NamedTuple):
@@ -155,3 +168,62 @@ def amount_of(text: str) -> float | None:
     whole, part = (digits, "") if groups else (digits[:last], digits[last + 1 :])
     value = float(re.sub(r"\D", "", whole) + "." + (re.sub(r"\D", "", part) or "0"))
     return -value if negative else value
+
+
+def reads_alike(before: str, after: str) -> bool:
+    """Whether OCR may have read one of two different texts for the other.
+
+    It takes l, I, | and ! for each other or for 1, i for 1, O for 0, S for 5, B for 8, rn for m, cl for d and vv
+    for w, splits and joins words, and writes ligatures and hyphens at line ends. A digit is never another digit,
+    and no number gains or loses one. A word of one character is no digit. A word of letters with a capital may be
+    a name, and has no other letters.
+
+    >>> reads_alike("the rn0dern  con-\\ntract", "the modern contract"), reads_alike("l,2O0.00", "1,200.00")
+    (True, True)
+    >>> reads_alike("10", "100"), reads_alike("1 0", "10"), reads_alike("Klern", "Klem"), reads_alike("B", "8")
+    (False, False, False, False)
+    """
+    if before == after or max(len(before), len(after)) > LONGEST_READING:
+        return False
+    (a, words_a), (b, words_b) = _solid(before), _solid(after)
+    i = j = 0
+    while i < len(a) and j < len(b):
+        one, other, step_a, step_b = a[i], b[j], 1, 1
+        if one != other:
+            words = words_a[i], words_b[j]
+            if frozenset((one, other)) in _ONE_FOR_ONE:
+                digit, word = (one, words[0]) if one.isdigit() else (other, words[1])
+                if digit.isdigit() and not _may_be_digit(digit, word):
+                    return False
+            elif a.startswith(_TWO_FOR_ONE.get((one, other), "\0"), i):
+                step_a = 2
+            elif b.startswith(_TWO_FOR_ONE.get((other, one), "\0"), j):
+                step_b = 2
+            else:
+                return False
+            if all(map(_may_be_name, words)):
+                return False
+        i, j = i + step_a, j + step_b
+    return i == len(a) and j == len(b)
+
+
+def _solid(text: str) -> tuple[str, list[str]]:
+    """Return a text without spaces, but for those in numbers, and hyphenation; and the word of each character."""
+    solid, words = "", list[str]()
+    for word in _BROKEN.sub("", text.translate(_LIGATURES)).split():
+        parts = solid[-1:] in _NUMERALS and word[0] in _NUMERALS and (solid[-1:] + word[0]).strip("oOlI|!") != ""
+        solid, words = solid + " " * parts + word, words + [word] * (parts + len(word))
+    return solid, words
+
+
+def _may_be_digit(digit: str, word: str) -> bool:
+    """Whether a digit in a word may be a letter: it is not alone, and 5 and 8 have letters beside them."""
+    return len(word) > 1 and (digit not in "58" or any(map(str.isalpha, word)))
+
+
+def _may_be_name(word: str) -> bool:
+    """Whether a word is of letters with a capital at its beginning; an l among capitals is none of its letters."""
+    bare = word.strip(".,;:()\"\u201c\u201d\u2018\u2019'")
+    if not bare[:1].isupper() or not bare.replace("-", "").isalpha():
+        return False
+    return not ("l" in bare and len(bare) > 2 and bare.replace("l", "").isupper())

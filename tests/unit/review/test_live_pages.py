@@ -140,6 +140,25 @@ def test_a_pair_says_which_view_options_are_on(pages: Pages) -> None:
     assert "no difference" in pages.get("/pairs/1/0?numbers=off&view=list").words
 
 
+def test_readings_of_ocr_are_hidden_on_request_and_counted(tmp_path: Path, pages: Pages) -> None:
+    notice = f"{NOTICE}\n{LIBRARY}\n{' '.join(f'line{n}' for n in range(20, 60))}\nThis is the end."
+    scanned = notice.replace("12", "13").replace("come", "corne").replace("end", "encl")
+    with pages_of(tmp_path, {"notice": notice, "scan": scanned}) as made:
+        shown = made.get("/pairs/1/0")
+        [hide] = re.findall(r'href="([^"]+)">Hide OCR<', shown.text)
+        hiding = made.get(hide)
+        assert "2 differences" in shown.words
+        assert "1 difference 1 hidden" in hiding.words
+        assert "OCR may explain 2 places; 1 of 2 differences is nothing else." in hiding.words
+        marks = [page.text.count('<del class="reading"><span') for page in (shown, hiding)]
+        assert marks == [2, 0]
+        assert "ocr=hide" in made.submit(hiding, "/decide", ("verdict", "note"), note="read").to
+        [show] = re.findall(r'href="([^"]+)">Show OCR<', hiding.text)
+        assert "hidden" not in made.get(show).words
+    assert "Hide OCR" not in pages.get("/pairs/1/0").words
+    assert "no difference that OCR explains" in pages.get("/pairs/1/0?ocr=hide").words
+
+
 def test_hard_line_ends_are_flowed_unless_lines_are_as_written(tmp_path: Path, pages: Pages) -> None:
     """A paragraph that a program has cut into lines is one row, in which a sentence is whole."""
     written = "\n".join(wrap(NOTICE, 60))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, cached_property
 from importlib.resources import files
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -93,7 +93,8 @@ class ComparisonBody:
     """What the templates show of a comparison; ``prefix`` makes ids unique, ``level`` is the level of headings.
 
     Unless ``full``, equal text is folded: rows, and the sentences of long rows that are far from a difference.
-    With ``flowed``, hard line ends inside paragraphs are spaces. With ``most``, at most that many characters are
+    With ``flowed``, hard line ends inside paragraphs are spaces. With ``hide_readings``, places that OCR explains
+    are shown as equal text. With ``most``, at most that many characters are
     shown: folded text is left out, and the rows end where the next one would exceed the limit.
     """
 
@@ -106,9 +107,11 @@ class ComparisonBody:
         level: int,
         most: int | None = None,
         flowed: bool = False,
+        hide_readings: bool = False,
     ) -> None:
         self._found, self._full = record, full
-        self._alignment: Alignment = record.alignment
+        self.readings = wording.readings_sentence(record.alignment)
+        self._alignment: Alignment = record.alignment.without_readings if hide_readings else record.alignment
         flows = tuple(wording.flow_lines(text) for text in (record.a.text, record.b.text))
         self.has_hard_lines = flows != (record.a.text, record.b.text)
         """Whether a text has hard line ends inside paragraphs."""
@@ -122,10 +125,12 @@ class ComparisonBody:
         self.level = level
         self.most = most
         self.count = len(self._differing)
+        self.hidden = len(record.alignment.rows_read_otherwise) if hide_readings else 0
+        """Differences that are not shown: those that OCR explains in full."""
         self.most_listed = LISTED if most is None else LISTED_BRIEFLY
         self.opens_list = full or self.count <= LISTED_OPEN
         self.notes = list(wording.notes_on(record))
-        self.style_words = wording.style_words(record)
+        self.style_words = wording.style_words(record, hide_readings)
         self.uncounted = wording.uncounted_text(record) or "boilerplate" * record.ignores
         self.proven = record.proven
 
@@ -146,9 +151,11 @@ class ComparisonBody:
             yield "Boilerplate", wording.base_sentence(record)
         if record.leaves_out:
             yield "Left out", wording.left_out_sentence(record)
-        yield "Differences", wording.differences_sentence(self._alignment, record.not_compared)
-        if characters := wording.characters_sentence(self._alignment):
+        yield "Differences", wording.differences_sentence(record.alignment, record.not_compared)
+        if characters := wording.characters_sentence(record.alignment):
             yield "Characters", f"{characters} (in equal {wording.unit_of(record)}s)"
+        if self.readings:
+            yield "Perhaps OCR", self.readings
         read_as = f"shingles of {counted(settings['length'], wording.unit_of(record))}, "
         yield "Compared by", f"{read_as}matches of {settings['min_chunk']} or more{wording.rules_sentence(record)}"
 
@@ -162,7 +169,9 @@ class ComparisonBody:
     @cached_property
     def rows(self) -> TextRows:
         """The rows of the two texts."""
-        return TextRows(self._found, self._alignment, self._texts, self.prefix, cut=not self._full)
+        rows = TextRows(self._found, self._alignment, self._texts, self.prefix, cut=not self._full)
+        rows.style_words = self.style_words
+        return rows
 
     @cached_property
     def moves(self) -> bool:
@@ -275,12 +284,13 @@ class Badge(NamedTuple):
 class Fragment(NamedTuple):
     """A part of a cell: "same", "del", "ins", "moved" with its colour, "match" (its badge), or "cut".
 
-    A "cut" is equal text that is folded, with the number of its units.
+    A "cut" is equal text that is folded, with the number of its units. ``reading``: OCR explains the difference.
     """
 
     kind: str
     parts: list[Part]
     match: int | Badge = 0
+    reading: bool = False
 
 
 class Cell(NamedTuple):
@@ -304,14 +314,23 @@ class _Side:
     """One text, and the places of its rows and of the pieces that have markup."""
 
     def __init__(
-        self, text: str, pieces: Pieces, base: list[tuple[int, int]], begins: Int64s, moved: Bools
+        self,
+        text: str,
+        pieces: Pieces,
+        base: list[tuple[int, int]],
+        begins: Int64s,
+        moved: Bools,
+        readings: list[slice],
     ) -> None:
         self._text, self._base, self._begins = text, base, begins
         self.rows: list[list[int]] = pieces.spans_of_rows.tolist()
         opens = pieces.opens & np.concatenate(([False], moved))[pieces.matches]
         shown = np.isin(pieces.kinds, (CHANGED, CHARACTERS, MOVED))
         marked = np.flatnonzero(shown | opens | _joints(pieces))
-        columns = (pieces.kinds, *pieces.spans.T, pieces.matches, opens)
+        is_reading = np.zeros(len(pieces.kinds), np.bool_)
+        for part in readings:
+            is_reading[part] = True
+        columns = (pieces.kinds, *pieces.spans.T, pieces.matches, opens, is_reading)
         self.marked = list(zip(*(column[marked].tolist() for column in columns), strict=True))
         self.first: list[int] = np.searchsorted(marked, pieces.first).tolist()
         self.filled: list[bool] = (np.diff(pieces.first) > 0).tolist()
@@ -405,8 +424,9 @@ class TextRows:
         self._units, self._moved = alignment.units.tolist(), alignment.moved.tolist()
         base = (wording.base_spans(record, which) for which in (0, 1))
         begins = (units.spans[:, 0] for units in (record.a, record.b))
-        sides = zip(texts, alignment.table.sides, base, begins, strict=True)
-        self._sides = [_Side(*side, alignment.moved) for side in sides]
+        readings = ([parts[which] for _, *parts in alignment.readings] for which in (0, 1))
+        sides = zip(texts, alignment.table.sides, base, begins, repeat(alignment.moved), readings)
+        self._sides = [_Side(*side) for side in sides]
         self._alone = wording.one_sided_matches(alignment)
         self._on_page = np.ones(len(alignment.table), np.bool_)
 
@@ -468,7 +488,7 @@ class TextRows:
         before, after = (not differs and self._differs(other) for other in (row - 1, row + 1))
         if differs:
             before, after = self._changed_ends(row, 1 - which)
-        for kind, begin, stop, match, opens in side.marked[side.first[row] : side.first[row + 1]]:
+        for kind, begin, stop, match, opens, reading in side.marked[side.first[row] : side.first[row + 1]]:
             if kind == SAME and not differs:
                 continue
             if place < begin:
@@ -481,7 +501,7 @@ class TextRows:
                 continue
             place = stop
             if kind in (CHANGED, CHARACTERS):
-                yield Fragment("ins" if which else "del", side.parts(begin, stop))
+                yield Fragment("ins" if which else "del", side.parts(begin, stop), reading=reading)
             else:
                 yield Fragment("moved", side.parts(begin, stop), match % COLOURS)
         if place < end:

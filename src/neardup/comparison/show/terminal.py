@@ -1,6 +1,7 @@
 r"""A comparison on a terminal: two columns if they fit, otherwise one text that shows both; then the measures.
 
-Marks that need no colour: ``[3]`` a match begins, ``[-gone-]`` only in A, ``{+new+}`` only in B, ``<~moved~>``;
+Marks that need no colour: ``[3]`` a match begins, ``[-gone-]`` only in A, ``{+new+}`` only in B, ``<~moved~>``,
+``[?-l-]`` and ``{?+1+}`` what OCR may have read one for the other;
 in the margin ``-`` for A, ``+`` for B, ``~`` moved, ``\u2260`` equal words with other characters, ``=`` equal but
 for white space or text left out.
 """
@@ -87,6 +88,7 @@ STYLES_OF_MATCHES = 4
 _BASE_BEGINS, _BASE_ENDS = "|:", ":|"
 _NO_MARKS = ("", "")
 _CHANGED = (("removed", "[-", "-]"), ("added", "{+", "+}"))
+_READINGS = (("note", "[?-", "-]"), ("note", "{?+", "+}"))
 
 LEAST_ROOM = 4
 """A word longer than a line begins directly after the last one, if at least this many columns are left."""
@@ -122,6 +124,8 @@ def facts_of(record: ComparisonRecord, width: int, every: bool) -> Iterator[str]
     facts.append(("differences", wording.differences_sentence(record.alignment, record.not_compared)))
     characters = wording.characters_sentence(record.alignment)
     facts += [("characters", f"{characters} (in equal {wording.unit_of(record)}s)")] * bool(characters)
+    readings = wording.readings_sentence(record.alignment)
+    facts += [(wording.READ_OTHERWISE, readings)] * bool(readings)
     facts += [("boilerplate", wording.base_sentence(record))] * record.ignores
     facts += [("left out", wording.left_out_sentence(record))] * record.leaves_out
     for text in aligned_lines([*facts, *(("note", note) for note in wording.notes_on(record))], width):
@@ -150,6 +154,8 @@ def _head(record: ComparisonRecord, names: tuple[str, str], width: int, other_st
         marks.append("~ moved")
     if other_style.any():
         marks.append(f"= equal but for {wording.style_words(record)}")
+    if alignment.readings:
+        marks.append("[?- {?+ perhaps OCR")
     if len(alignment.units):
         marks.append("[n] a match begins")
     if wording.uncounted_text(record):
@@ -281,7 +287,9 @@ class MarkedRows:
         self._alignment = alignment
         texts, sides = (alignment.text_a, alignment.text_b), alignment.table.sides
         self._has_base = bool(base[0] or base[1])
-        self._sides = [_Side(texts[which], pieces, which, base[which]) for which, pieces in enumerate(sides)]
+        readings = [[parts[which] for _, *parts in alignment.readings] for which in (0, 1)]
+        columns = zip(texts, sides, (0, 1), base, readings, strict=True)
+        self._sides = [_Side(*side) for side in columns]
         self._kinds: list[int] = alignment.table.kinds.tolist()
         self._alone = wording.one_sided_matches(alignment)
 
@@ -371,7 +379,10 @@ class MarkedRows:
 class _Side:
     """One text and its pieces, as lists."""
 
-    def __init__(self, text: str, pieces: Pieces, which: int, base: list[Span]) -> None:
+    def __init__(
+        self, text: str, pieces: Pieces, which: int, base: list[Span], readings: Iterable[slice] = ()
+    ) -> None:
+        self._readings = {piece for part in readings for piece in range(part.start, part.stop)}
         self._text, self._which, self._base = text, which, base
         self.kinds: list[int] = pieces.kinds.tolist()
         self._spans: list[list[int]] = pieces.spans.tolist()
@@ -401,7 +412,7 @@ class _Side:
                 yield f"[{match}]{HARD_SPACE}", f"match{match % STYLES_OF_MATCHES}"
             span = self._spans[piece]
             if kind in (CHANGED, CHARACTERS):
-                style, *marks = _CHANGED[self._which]
+                style, *marks = (_READINGS if piece in self._readings else _CHANGED)[self._which]
                 is_marked = kind == CHARACTERS or row_kind == CHANGED_ROW
                 yield from self._fragments(span, style, marks if is_marked else _NO_MARKS)
             elif kind == MOVED:

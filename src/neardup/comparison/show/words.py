@@ -56,6 +56,10 @@ WORDS = {
 """The kinds of rows that are not equal: in words, and as a mark."""
 
 
+READ_OTHERWISE = "perhaps OCR"
+"""A row, or a place in it, that may differ only because OCR has read it otherwise."""
+
+
 def value_of(measure: Any) -> tuple[str, str]:
     """Return a measure as text (shares cut to three digits) and its 95 % interval ("" unless it is an estimate).
 
@@ -127,9 +131,10 @@ def uncounted_text(record: ComparisonRecord) -> str:
     return " or ".join(names)
 
 
-def style_words(record: ComparisonRecord) -> str:
-    """Return the differences of equal rows that do not count."""
-    return "white space or text left out" if record.leaves_out else "white space"
+def style_words(record: ComparisonRecord, hide_readings: bool = False) -> str:
+    """Return the differences of equal rows that do not count, or are hidden."""
+    left_out, readings = " or text left out" * record.leaves_out, " or readings of OCR" * hide_readings
+    return f"white space{left_out}{readings}"
 
 
 def base_spans(record: ComparisonRecord, which: int) -> list[tuple[int, int]]:
@@ -183,6 +188,13 @@ def differences_sentence(alignment: Alignment, not_compared: Sequence[str] = ())
         if parts
         else f"none{' in the texts' * bool(not_compared)}"
     )
+
+
+def readings_sentence(alignment: Alignment) -> str:
+    """Return the number of places that OCR explains, and of rows with no other difference; "" without any."""
+    whole, rows = len(alignment.rows_read_otherwise), len(rows_that_differ(alignment))
+    in_rows = f"{number(whole)} of {counted(rows, 'difference')} {'is' if whole == 1 else 'are'} nothing else"
+    return f"{counted(len(alignment.readings), 'place')}; {in_rows}" * bool(alignment.readings)
 
 
 def characters_sentence(alignment: Alignment, *, counted_alone: bool = True) -> str:
@@ -317,12 +329,14 @@ def rows_that_differ(alignment: Alignment) -> Int64s:
 
 
 def words_of_rows(alignment: Alignment) -> list[str]:
-    """Return the kind of each row in words; with equal units, the weightiest kind of its characters."""
+    """Return the kind of each row in words; with equal units, the weightiest kind of its characters, or OCR."""
     words = [WORDS.get(ROW_KINDS[kind], ("equal", ""))[0] for kind in alignment.table.kinds.tolist()]
     for each in sorted(alignment.characters, key=lambda each: each.kind):
         row = row_of(alignment, each)
         if alignment.table.kinds[row] == CHARACTERS_ROW:
             words[row] = KINDS[each.kind]
+    for row in alignment.rows_read_otherwise.tolist():
+        words[row] = READ_OTHERWISE
     return words
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from neardup.io.decisions import Fate, Verdict
-from neardup.review.live.pages import Elsewhere, ReviewRequest, came_from, queue_of
+from neardup.review.live.pages import CARRIED, Elsewhere, ReviewRequest, came_from, queue_of
 from neardup.review.source import Acted, Asked, Decide
 from neardup.service.web.limits import RefusedError
 
@@ -56,7 +56,7 @@ def _after(request: ReviewRequest, done: Acted) -> str:
     if request.text("verdict") in (CLEAR, NOTE):
         following = request.pair("a", "b")
     if request.text("asked") == "pair" and following:
-        views = {name: request.text(name) for name in ("view", "numbers")}
+        views = {name: request.text(name) for name in CARRIED}
         was = request.pair("a", "b")
         views.update(zip(("was_a", "was_b"), map(str, was or ()), strict=False))
         return request.to(f"/pairs/{following[0]}/{following[1]}", **came, queue=queue, **views, done=number)
@@ -116,7 +116,7 @@ def undo(desk: Desk, request: ReviewRequest) -> Elsewhere:
         return Elsewhere(request.to("/threshold", value=request.share("value"), done=number))
     if here := request.pair("a", "b"):
         pair = request.pair("was_a", "was_b") or (done.next if done else None) or here
-        views = {name: request.text(name) for name in ("view", "numbers")}
+        views = {name: request.text(name) for name in CARRIED}
         return Elsewhere(request.to(f"/pairs/{pair[0]}/{pair[1]}", **came, queue=queue, **views, done=number))
     if queue:
         return Elsewhere(request.to(f"/queues/{queue}", done=number))

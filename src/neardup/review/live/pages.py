@@ -93,6 +93,8 @@ QUEUE_WORDS = {
 NAME_WIDTH = 40
 """Columns of a name in the head of a pair."""
 VIEWS = ("sides", "list", "quotes")
+CARRIED = ("view", "numbers", "ocr")
+"""The choices of a pair that the next one has, too."""
 
 QUOTED = ("20", "50", "10")
 """The least tokens of a quoted passage: the usual number, and others."""
@@ -402,10 +404,19 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
         "swap": "1" if swap else "",
         "full": "1" if request.text("full") == "1" else "",
         "lines": "written" if request.text("lines") == "written" else "",
+        "ocr": "hide" if request.text("ocr") == "hide" else "",
     }
     comparison, names = view.comparison, without_common(str(view.a.id), str(view.b.id))
     a_name, b_name = names[1]
-    body = ComparisonBody(comparison, (a_name, b_name), bool(options["full"]), "", 2, flowed=not options["lines"])
+    body = ComparisonBody(
+        comparison,
+        (a_name, b_name),
+        bool(options["full"]),
+        "",
+        2,
+        flowed=not options["lines"],
+        hide_readings=bool(options["ocr"]),
+    )
     values = {
         "pair": view,
         "keys": keys,
@@ -418,6 +429,7 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
             differing_sentence(comparison.alignment),
         ),
         "options": options,
+        "views": {name: options[name] for name in CARRIED},
         "quotes": desk.quotes(view.a.key, int(length)) if mode == "quotes" else None,
         "lengths": QUOTED,
         "length": length,
