@@ -206,6 +206,63 @@ def test_single_keys_can_be_switched_off(page: Any) -> None:
     assert page.input_value("#filter") == "j?u1"  # no key acts while one types
 
 
+def test_keys_change_a_member_and_lead_on(page: Any, desk: Desk) -> None:
+    group, keys = key_of(desk, "memo-1"), page.keyboard
+
+    def member(key: int) -> Any:
+        return next(line for line in desk.group(group).members if line.key == key)
+
+    page.goto("/")
+    keys.press("n")
+    page.wait_for_url("**/pairs/**")
+    page.goto(f"/groups/{group}")
+    keys.press("n")
+    page.wait_for_url(f"**/pairs/*/{group}")
+    pair = page.url
+    chosen = int(pair.split("/")[-2])
+    for key, fate in (("+", "keep"), ("-", "remove"), ("-", None)):
+        press(page, desk, key)
+        assert (member(chosen).fate, page.url.partition("?")[0]) == (fate, pair)
+    keys.press("t")
+    keys.type("hot 1")  # no key acts in the field
+    press(page, desk, "Enter")
+    assert member(chosen).tags == ("hot 1",)
+    keys.press("c")
+    assert page.evaluate("document.activeElement.id") == "note"
+    keys.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "heading"
+    press(page, desk, "r")
+    assert member(chosen).representative
+    press(page, desk, "u")
+    keys.press("b")
+    page.wait_for_url(f"**/groups/{group}")
+    keys.press("r")
+    said(page, "Move to a member")
+    rows = page.locator("table.alike tr[data-members] a")
+    rows.nth(1).focus()
+    name = focused(page)
+    row = int(page.evaluate("document.activeElement.closest('tr').dataset.members"))
+    press(page, desk, "+")
+    assert (member(row).fate, focused(page)) == ("keep", name)  # the line keeps the focus
+    keys.press("c")
+    keys.type("look again")
+    press(page, desk, "Enter")
+    assert member(row).note == "look again"
+    keys.press("ArrowDown")
+    assert focused(page) == rows.nth(2).inner_text()
+    keys.press("K")
+    assert focused(page) == name
+    following = desk.group(group).after or desk.group(group).before
+    keys.press("g" if desk.group(group).after is not None else "G")
+    page.wait_for_url(f"**/groups/{following}")
+    keys.press("b")
+    page.wait_for_url(lambda url: "/groups/" not in url)
+    keys.press("b")
+    said(page, "nothing is above it")
+    for _ in range(len(desk.history(limit=1000))):
+        desk.undo("Ann")
+
+
 def test_the_keyboard_can_leave_every_part_of_a_pair(page: Any, desk: Desk) -> None:
     group = key_of(desk, "letter")
     page.goto(f"/groups/{group}")
@@ -441,7 +498,7 @@ def test_a_page_that_is_not_complete_refreshes_itself(
         go_on.set()
         page.wait_for_selector("table.groups")
         assert page.get_by_text("No group").count() == page.locator("[data-refresh]").count() == 0
-        assert page.evaluate("document.activeElement.textContent") == "Show all groups"
+        assert focused(page) == "Show all groups b"  # with its key
         said(page, "complete now")
 
 

@@ -331,19 +331,26 @@ class Desk:
             return views.panes_view(self._lines, keys, listed.groups, self._index.at(key), budget)
 
     def next_undecided(
-        self, pair: tuple[source.Key, source.Key], question: source.Question, queue: source.Queue | None
+        self,
+        after: tuple[source.Key, source.Key] | source.Key,
+        question: source.Question,
+        queue: source.Queue | None = None,
     ) -> tuple[source.Key, source.Key] | None:
-        """Return the next pair without a verdict after a pair, in the list or queue the reader came from."""
+        """Return the next pair without a verdict after a pair, in the list or queue the reader came from.
+
+        After a group, it is the first one of that group or, if all of these are decided, of the next.
+        """
         with self._lock:
             self._refresh()
-            if queue is not None:
-                return self._next_in_queue(queue, pair)
+            if queue is not None and isinstance(after, tuple):
+                return self._next_in_queue(queue, after)
             listed = self._list_groups(question.filter, question) if question.filter.strip() else None
+            pair = after if isinstance(after, tuple) else (after,)
             own = [self._index.documents.at(key) for key in pair]
             group = int(self._index.group_of[own[0]])
             place = int(self._ordered.keys("stake", self._made)[group]) if group >= 0 else -1
-            if group < 0:
-                return self._next(pair[0], place, listed)
+            if group < 0 or len(own) == 1:
+                return self._next(-1, place, listed)
             leads = int(self._made.heads[group]) == own[0]
             waiting = set(self._undecided_members(group)) - set(own)
             return self._next(pair[int(leads)], place, listed, skipped=-1 if waiting else group)

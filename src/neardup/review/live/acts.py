@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from neardup.io.decisions import Fate, Verdict
 from neardup.review.live.pages import CARRIED, Elsewhere, ReviewRequest, came_from, queue_of
@@ -56,10 +56,8 @@ def _after(request: ReviewRequest, done: Acted) -> str:
     if request.text("verdict") in (CLEAR, NOTE):
         following = request.pair("a", "b")
     if request.text("asked") == "pair" and following:
-        views = {name: request.text(name) for name in CARRIED}
-        was = request.pair("a", "b")
-        views.update(zip(("was_a", "was_b"), map(str, was or ()), strict=False))
-        return request.to(f"/pairs/{following[0]}/{following[1]}", **came, queue=queue, **views, done=number)
+        was = dict(zip(("was_a", "was_b"), request.pair("a", "b") or (), strict=False))
+        return _to_pair(request, following, **came, queue=queue, **was, done=number)
     if queue:
         return request.to(f"/queues/{queue}", done=number)
     group = request.whole("group")
@@ -70,7 +68,7 @@ def represent(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Make another member the representative."""
     group = request.need("group")
     done = desk.represent(group, request.need("document"), request.by, request.need("seen"))
-    return _back_to_group(request, done)
+    return _back(request, done)
 
 
 def keep(desk: Desk, request: ReviewRequest) -> Elsewhere:
@@ -78,19 +76,19 @@ def keep(desk: Desk, request: ReviewRequest) -> Elsewhere:
     fate = request.one_of("fate", (*FATES, CLEAR))
     document, seen = request.need("document"), request.need("seen")
     done = desk.keep(document, None if fate == CLEAR else fate, request.by, seen)  # type: ignore[arg-type]
-    return _back_to_group(request, done)
+    return _back(request, done)
 
 
 def tag(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Add a tag to a document, or take it away."""
     name, on, seen = _tag_of(request), request.text("on") != "no", request.need("seen")
-    return _back_to_group(request, desk.tag(request.need("document"), name, on, request.by, seen))
+    return _back(request, desk.tag(request.need("document"), name, on, request.by, seen))
 
 
 def tag_group(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Add a tag to all members of a group, or take it away."""
     name, on, seen = _tag_of(request), request.text("on") != "no", request.need("seen")
-    return _back_to_group(request, desk.tag_group(request.need("group"), name, on, request.by, seen))
+    return _back(request, desk.tag_group(request.need("group"), name, on, request.by, seen))
 
 
 def _tag_of(request: ReviewRequest) -> str:
@@ -100,9 +98,19 @@ def _tag_of(request: ReviewRequest) -> str:
     return name
 
 
-def _back_to_group(request: ReviewRequest, done: Acted) -> Elsewhere:
-    came = {**came_from(request), "from": request.whole("from")}
-    return Elsewhere(request.to(f"/groups/{request.need('group')}", **came, done=done.action.number))
+def _back(request: ReviewRequest, done: Acted) -> Elsewhere:
+    """Return to the pair whose page has the form, or to the group."""
+    came, number = came_from(request), done.action.number
+    if pair := request.pair("a", "b"):
+        return Elsewhere(_to_pair(request, pair, **came, queue=queue_of(request), done=number))
+    came["from"] = request.whole("from")
+    return Elsewhere(request.to(f"/groups/{request.need('group')}", **came, done=number))
+
+
+def _to_pair(request: ReviewRequest, pair: tuple[int, int], **values: Any) -> str:
+    """Return the address of a pair, with the view that the reader chose."""
+    views = {name: request.text(name) for name in CARRIED}
+    return request.to(f"/pairs/{pair[0]}/{pair[1]}", **{**views, **values})
 
 
 def undo(desk: Desk, request: ReviewRequest) -> Elsewhere:
@@ -116,8 +124,7 @@ def undo(desk: Desk, request: ReviewRequest) -> Elsewhere:
         return Elsewhere(request.to("/threshold", value=request.share("value"), done=number))
     if here := request.pair("a", "b"):
         pair = request.pair("was_a", "was_b") or (done.next if done else None) or here
-        views = {name: request.text(name) for name in CARRIED}
-        return Elsewhere(request.to(f"/pairs/{pair[0]}/{pair[1]}", **came, queue=queue, **views, done=number))
+        return Elsewhere(_to_pair(request, pair, **came, queue=queue, done=number))
     if queue:
         return Elsewhere(request.to(f"/queues/{queue}", done=number))
     group = request.whole("group")

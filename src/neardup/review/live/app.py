@@ -54,6 +54,8 @@ ROOM = "neardup.review.live"
 FILES = {
     "review.css": "text/css; charset=utf-8",
     "review.js": "text/javascript; charset=utf-8",
+    "keys.js": "text/javascript; charset=utf-8",
+    "palette.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
 Work: TypeAlias = "Callable[[Desk, ReviewRequest], ReviewAnswer]"
@@ -122,12 +124,15 @@ def templates() -> Environment:
     environment.globals.update(
         histogram=Histogram, effects=pages.effects, orders=pages.ORDER_WORDS, queues=pages.QUEUE_WORDS
     )
+    environment.globals["commands"] = environment.get_template("commands.html").module
     return environment
 
 
 @cache
 def served_file(name: str) -> bytes:
-    """Return a style sheet or the module."""
+    """Return a style sheet or a module."""
+    if name == "keys.js":
+        return templates().get_template(name).render().encode()
     own = files(ROOM).joinpath(name).read_text(encoding="utf-8")
     return (f"{style()}\n{own}" if name == "review.css" else own).encode()
 

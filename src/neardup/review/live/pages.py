@@ -322,7 +322,9 @@ def groups(desk: Desk, request: ReviewRequest) -> LivePage:
         page = desk.groups(question)
     except QueryError as mistake:
         error = mistake
-    values = {"list": page, "question": question, "error": error, "orders": ORDER_WORDS}
+    waiting = next((line.key for line in page.lines if line.decided < line.pairs), None) if page else None
+    undecided = None if waiting is None else desk.next_undecided(waiting, Question())
+    values = {"list": page, "question": question, "error": error, "orders": ORDER_WORDS, "undecided": undecided}
     return LivePage("groups.html", {**values, "came": came_from(request)}, 400 if error else 200)
 
 
@@ -352,6 +354,7 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
         "following": end if end < len(view.members) else None,
         "came": came_from(request),
         "beside": desk.panes(view.key, question_of(request)),
+        "undecided": desk.next_undecided(view.key, question_of(request)),
     }
     return LivePage("group.html", {"group": view, **values})
 
@@ -456,7 +459,8 @@ def queue(desk: Desk, request: ReviewRequest) -> LivePage:
     """A list of pairs."""
     name = ReviewRequest(query={"queue": request.path["queue"]}).one_of("queue", QUEUES)
     pairs = desk.queue(name, request.text("after"), LINES)
-    return LivePage("queue.html", {"queue": name, "queues": QUEUE_WORDS, "list": pairs})
+    undecided = next(((line.a, line.b) for line in pairs.lines if line.verdict is None), None)
+    return LivePage("queue.html", {"queue": name, "queues": QUEUE_WORDS, "list": pairs, "undecided": undecided})
 
 
 def threshold(desk: Desk, request: ReviewRequest) -> LivePage:

@@ -1,5 +1,8 @@
 // Keys, and changes without loading a whole page. Everything works without this file, by links and forms.
 
+import { COMMANDS } from "./keys.js";
+import { ask } from "./palette.js"; // not loaded later: what is typed meanwhile would be keys
+
 const STORED = "neardup-single-keys";
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector) => [...document.querySelectorAll(selector)];
@@ -20,12 +23,14 @@ function placeOf(element) {
   if (!element || element === document.body) return null;
   const form = element.closest("form");
   const forms = form ? all(`form[action="${form.getAttribute("action")}"]`) : [];
-  return { id: element.id, name: element.name, value: element.value, form: form && form.getAttribute("action"), at: forms.indexOf(form) };
+  const href = !form && element.closest("table.list") && element.href;
+  return { id: element.id, href, name: element.name, value: element.value, form: form && form.getAttribute("action"), at: forms.indexOf(form) };
 }
 
 function found(place) {
   if (!place) return null;
   if (place.id && document.getElementById(place.id)) return document.getElementById(place.id);
+  if (place.href) return all("table.list a[href]").find((each) => each.pathname === new URL(place.href).pathname);
   if (!place.form) return null;
   const form = all(`form[action="${place.form}"]`)[place.at];
   if (!form) return null;
@@ -70,10 +75,11 @@ function show(text, address) {
 
 let busy = false;
 
-async function send(form, button) {
+async function send(form, button, others = {}) {
   if (busy) return;
   busy = true;
   const values = new URLSearchParams(new FormData(form, button || undefined));
+  for (const [name, value] of Object.entries(others)) values.set(name, value);
   try {
     // not form.action: a field of that name hides it
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body: values, credentials: "same-origin" });
@@ -128,7 +134,7 @@ addEventListener("popstate", () => location.reload());
 
 // ---- lists and differences ----
 
-const lines = () => all("table.list > tbody > tr").map((row) => one("th a[href]", row)).filter(Boolean);
+const lines = () => all("table.list > tbody > tr").map((row) => one("th a[href]", row)).filter((link) => link && link.checkVisibility());
 const differences = () => all("main [id]").filter((each) => /^d\d+$/.test(each.id));
 
 function step(items, by, chosen) {
@@ -149,19 +155,17 @@ function line(by) {
   const items = lines();
   const row = document.activeElement.closest("tr");
   const target = items.length ? step(items, by, row && one("th a[href]", row)) : null;
-  const page = one(by > 0 ? "a[rel=next]" : "a[rel=prev]");
-  if (target) visit(target);
-  else if (page) page.click();
-  else say(by > 0 ? "This is the last one." : "This is the first one.");
+  if (target) return visit(target);
+  const page = one(by > 0 ? "main a[rel=next]:not([data-do])" : "main a[rel=prev]:not([data-do])"); // of groups there are other keys
+  return page ? page.click() : false;
 }
 
 let difference = null;
 
 function differ(by) {
   const items = differences();
-  if (!items.length) return say("There is no difference.");
-  const target = step(items, by, difference && document.getElementById(difference.id));
-  if (!target) return say(by > 0 ? "This is the last difference." : "This is the first difference.");
+  const target = items.length && step(items, by, difference && document.getElementById(difference.id));
+  if (!target) return false;
   difference = target;
   target.tabIndex = -1;
   visit(target);
@@ -175,15 +179,48 @@ function differ(by) {
   say(said);
 }
 
-function verdict(digit) {
-  const near = document.activeElement.closest("tr"), key = `button[data-key="${digit}"]`;
-  const way = near && near.dataset.members && one(`tr.way ${key}`, near.parentElement);
-  if (way) {
-    way.form.elements.member.value = near.dataset.members;  // a row codes its own members alone
-    return way.click();
-  }
-  const button = (near && one(key, near)) || one(`${one(BOXES + ":checked") ? "#several" : "form.decide"} ${key}`);
-  if (button) button.click();
+// ---- decisions about the line that has the focus, the checked members, or the pair ----
+
+const near = () => document.activeElement.closest("tr");
+
+function verdict(name) {
+  const row = near(), button = `[data-do=${name}]`;
+  const way = row && row.dataset.members && one(`tr.way ${button}`, row.parentElement);
+  if (way) way.form.elements.member.value = row.dataset.members;  // a row codes its own members alone
+  return press(way || (row && one(button, row)) || one(`${one(BOXES + ":checked") ? "#several" : "form.decide"} ${button}`));
+}
+
+// the members that a command is about: those of the line with the focus, or the one that a pair is about
+function members() {
+  const row = near(), way = row && row.matches(".way") && one("input[name=member]", row), pair = one("section[data-member]");
+  const named = way ? way.value : row && (row.dataset.member || row.dataset.members) || pair && pair.dataset.member;
+  return named ? named.split(",") : [];
+}
+
+// sends a form for one member; the forms of all members differ in one value alone
+function change(act, values) {
+  const [member, ...others] = members(), forms = all(`form[action$="/${act}"]`);
+  if (others.length) return say(`This line has ${others.length + 1} members: open it, or move to one of them.`);
+  const own = forms.find((each) => each.elements.document.value === member);
+  if (!member || !forms.length || act === "represent" && !own) return false;
+  return send(own || forms[0], null, { document: member, ...values(own || document) });
+}
+
+const fate = (name) => change("keep", (own) => ({ fate: one(`[value=${name}][aria-pressed=true]`, own) ? "none" : name }));
+
+async function note() {
+  const chosen = near() && members(), form = one("#several");
+  if (!form || !chosen.length || one(BOXES + ":checked")) return press(one("#note"));
+  const text = await ask(chosen.length > 1 ? `Note on ${chosen.length} members` : "Note on this member");
+  if (text) send(form, null, { asked: "members", member: chosen.join(), verdict: "note", note: text });
+}
+
+async function tag() {
+  const forms = one('form[action$="/tag"]'), [member, ...others] = members();
+  if (!forms || !member) return false;
+  if (others.length) return change("tag");
+  const text = await ask("Tag");
+  if (text) change("tag", () => ({ tag: text, on: "yes" }));
 }
 
 // ---- check boxes of members ----
@@ -192,9 +229,8 @@ const BOXES = "input[type=checkbox][name=member]";
 let lastBox = null;
 
 function check() {
-  const row = document.activeElement.closest("tr");
-  const box = row && one(BOXES, row);
-  if (box) box.click();
+  const row = near();
+  return press(row && one(BOXES, row));
 }
 
 document.addEventListener("click", (event) => {
@@ -218,55 +254,51 @@ function singleKeys() {
   }
 }
 
-function explain() {
-  const part = one("#explain");
-  if (!part) return;
-  part.open = !part.open;
-  one("summary", part).focus();
+function press(target) {
+  if (!target || target.disabled) return false;
+  const field = target.matches("input:not([type=checkbox])");
+  if (field || target.matches("summary")) target.focus();
+  field ? target.select() : target.click();
 }
 
-function follow(selector, otherwise) {
-  const target = one(selector);
-  if (target) target.click();
-  else if (otherwise) location.assign(otherwise);
+function leave(event) {
+  if (!typing(event.target)) return;
+  const row = event.target.closest("tr");
+  ((row && one("th a[href]", row)) || one("#heading")).focus();
 }
 
-function filter() {
-  const box = one("#filter");
-  if (box) {
-    box.focus();
-    box.select();
-  } else {
-    follow('header.bar a[href$="/"]');
-  }
-}
-
-const SINGLE = {
-  j: () => line(1),
-  k: () => line(-1),
-  "]": () => differ(1),
-  "[": () => differ(-1),
-  u: () => follow("#undo button:not([disabled])"),
-  "/": filter,
-  e: explain,
-  x: check,
-  n: () => (one("#undecided") ? follow("#undecided") : say("No other pair is undecided.")),
-  m: () => (one("a#alike") ? follow("a#alike") : say("No other member differs in the same places.")),
-  "?": () => follow('header.bar a[href$="/keys"]'),
+const ACTS = {
+  "next-line": () => line(1),
+  "previous-line": () => line(-1),
+  "next-difference": () => differ(1),
+  "previous-difference": () => differ(-1),
+  filter: () => press(one("[data-do=filter]") || one('header.bar a[href$="/"]')),
+  note, tag, check, leave,
+  keep: () => fate("keep"),
+  remove: () => fate("remove"),
+  represent: () => change("represent", () => ({})),
 };
-for (const digit of "1234") SINGLE[digit] = () => verdict(digit);
+for (const name of ["duplicate", "keep-both", "not-alike", "unsure"]) ACTS[name] = () => verdict(name);
+
+const NAMES = new Map(Object.entries(COMMANDS).flatMap(([name, command]) => command.on.map((key) => [key, name])));
+const typing = (target) => target.closest("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]");
+
+async function act(name, event) {
+  const reads = one(".reads");
+  if (reads && COMMANDS[name].writes) return say(reads.textContent);
+  const target = one(`main [data-do=${name}]`) || one(`[data-do=${name}]`);
+  if (await (ACTS[name] ? ACTS[name](event) : press(target)) === false) say(COMMANDS[name].nothing);
+}
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (event.key === "F7") {
-    event.preventDefault(); // browsers offer to move a caret
-    return differ(event.shiftKey ? -1 : 1);
-  }
-  const typing = event.target.closest("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]");
-  const act = Object.hasOwn(SINGLE, event.key) && SINGLE[event.key];
-  if (!act || typing || event.repeat && event.key >= "1" && event.key <= "4" || !singleKeys()) return;
-  event.preventDefault();
-  act();
+  const name = NAMES.get(event.shiftKey && event.key.length > 1 ? `Shift+${event.key}` : event.key);
+  if (!name || COMMANDS[name].own || event.repeat && COMMANDS[name].writes) return;
+  const single = event.key.length === 1, arrow = event.key.startsWith("Arrow");
+  if (single && (typing(event.target) || !singleKeys()) || arrow && typing(event.target)) return;
+  if (arrow && !(near() && near().closest("table.list")) || one("dialog[open]")) return; // arrows scroll
+  if (name !== "leave") event.preventDefault();
+  act(name, event);
 });
 
 // ---- pages that are not complete: asked for again, less and less often ----

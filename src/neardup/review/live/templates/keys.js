@@ -1,0 +1,1 @@
+export const COMMANDS = {{ commands.table | tojson }};
