@@ -81,7 +81,7 @@ def test_axe_finds_nothing_on_the_pages_of_a_comparison_and_a_walkthrough(run: R
 
 def test_a_link_opens_a_group_and_print_shows_it_alone_in_black(run: Run, out: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    assert run("report", out, "-o", page).status == 0
+    assert run("report", out, "-o", page, "--megabytes", 2).status == 0
     visible = "[...document.querySelectorAll('.opened .texts')].filter((one) => one.checkVisibility()).length"
     with chromium() as browser:
         seen = browser.new_page(viewport={"width": 1366, "height": 768}, color_scheme="dark")
@@ -117,11 +117,11 @@ def test_a_page_is_replaced_only_if_it_is_a_page_of_neardup(run: Run, out: Path,
 def test_a_report_needs_no_input(run: Run, out: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     (tmp_path / "documents.jsonl").unlink()
-    assert run("report", out, "-o", page).status == 0
+    assert run("report", out, "-o", page, "--pairs", 10).status == 0
     assert "The two texts" in page.read_text(encoding="utf-8")
     (out / "texts.parquet").unlink()
     seal(out)
-    assert run("report", out, "-o", page, "--overwrite").status == 0
+    assert run("report", out, "-o", page, "--overwrite", "--pairs", 10).status == 0
     text = page.read_text(encoding="utf-8")
     assert "The two texts" not in text
     assert "no texts to show" in text

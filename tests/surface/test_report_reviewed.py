@@ -40,7 +40,7 @@ def words(page: Path | str) -> str:
 
 def written(run: Run, result: Path) -> str:
     page = result.parent / f"{result.name}.html"
-    said = run("report", result, "-o", page, "--overwrite")
+    said = run("report", result, "-o", page, "--overwrite", "--pairs", 1)
     assert said.status == 0, said.err
     text = page.read_text(encoding="utf-8")
     assert "Bob <b>" not in text
@@ -70,9 +70,7 @@ def test_what_follows_is_counted_beside_the_run_with_the_documents_concerned(run
     before = nd.load(reviewed).run.counts
     for name in ("groups", "removed", "kept"):
         assert f" {name} {getattr(before, name)} {after[name]} " in said
-    listed = said[
-        said.index("keep or remove Document Fate Why") : said.index("Decisions, an action a row, the latest first")
-    ]
+    listed = said[said.index("keep or remove Document Fate Why") : said.index("Undecided pairs, by group")]
     gone = {row["id"] for row in nd.load(reviewed).groups.to_pylist() if not row["kept"]}
     kept = {
         json.loads(line)["id"] for line in (reviewed.parent / "documents.jsonl").read_bytes().splitlines()
@@ -86,7 +84,7 @@ def test_what_follows_is_counted_beside_the_run_with_the_documents_concerned(run
     assert has_parts(listed, "by Ann: keep both", "no group", "by Cleo: not alike", "by Bob <b>: keep")
     applied = written(run, reviewed.with_name("final"))
     assert "keep or remove" not in applied
-    figures = said[said.index("What follows") : said.index("Documents that the decisions keep")]
+    figures = said[said.index("What follows") : said.index("What is not decided", said.index("What follows"))]
     assert has_parts(figures, "Before the", "After the")
     assert figures in applied  # the same, in the report of the documents that stay
 
@@ -177,7 +175,7 @@ def test_without_decisions_the_page_says_so_and_a_final_result_is_that_of_the_ru
     run: Run, tmp_path: Path
 ) -> None:
     out, final = make_result(tmp_path), tmp_path / "final"
-    assert "decisions none" in written(run, out)
+    assert "Decided by nobody" in written(run, out)
     made = run("apply", out, "-o", final)
     assert made.status == 0, made.err
     assert "decisions     none yet (of " in made.out

@@ -21,6 +21,7 @@ from neardup.cli.collection import open_existing
 from neardup.cli.messages import DIFFERENT, DONE, REJECTED, UNSEEN, warn
 from neardup.cli.option import typed_text
 from neardup.cli.options import on_results
+from neardup.cli.servers import account
 from neardup.display import counted, number, printable
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.io.place import Place, file_at, result_at
@@ -258,14 +259,14 @@ def report(options: on_results.ReportOptions) -> int:
     check_lengths(options.most_pairs, options.most_groups, options.megabytes)
     result = load(options.result)
     with OutputPage(options.page, overwrite=options.overwrite, access=result.access) as page:
-        title = options.result.resolve().name
         content = report_page(
             result,
             pairs=options.most_pairs,
             groups=options.most_groups,
             megabytes=options.megabytes,
-            title=title,
+            title=options.title or options.result.resolve().name,
             written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+            by=options.by or account(),
         )
         page.write(content)
     name, size = display.printable(typed_text(options.page)), len(content.encode("utf-8", "replace"))

@@ -20,8 +20,7 @@ from neardup.display.charts import bars
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.index import ResultIndex
 from neardup.review.report.content import SHOWN, report_page
-from neardup.review.report.figures import group_figures, pair_figures
-from neardup.review.report.lists import GroupLists, TextReading
+from neardup.review.report.lists import GroupLists, TextReading, group_figures, pair_figures
 from neardup.review.source import Decide, Question
 from neardup.settings.measures import MEASURES
 from support.command_line import write_rows
@@ -38,6 +37,7 @@ def edited(number: int) -> str:
     return " ".join([*words, *(f"own{number}x{place}" for place in range(number % 5))])
 
 
+APPENDIX: dict[str, Any] = {"pairs": 10, "megabytes": 2}
 TEXTS = [*map(edited, range(30)), edited(0), edited(7), "alone in the world with these words", ""]
 
 
@@ -147,7 +147,7 @@ def opened_pairs(page: str) -> dict[str, list[frozenset[str]]]:
 
 
 def test_every_group_can_be_opened_side_by_side(found: Found) -> None:
-    page = report_page(found, pairs=4)
+    page = report_page(found, pairs=4, megabytes=2)
     require_plain(page)
     copies = set(found.copies["id"].to_pylist())
     members: dict[str, set[frozenset[str]]] = {}
@@ -182,7 +182,7 @@ def test_groups_above_the_size_of_the_page_are_listed(found: Found, megabytes: f
 def test_long_names_count_for_the_size_of_the_page(tmp_path: Path) -> None:
     rows = [{"id": f"{HOSTILE}{'<é/' * 100}{number}", "text": edited(number % 10)} for number in range(200)]
     found = nd.find(write_rows(tmp_path / "documents.jsonl", rows), threshold=0.95)
-    pages = [report_page(found, pairs=0, megabytes=size).encode() for size in (0, 0.03)]
+    pages = [report_page(found, pairs=1, megabytes=size).encode() for size in (0, 0.03)]
     assert b'"group-1"' in pages[1]
     assert len(pages[1]) <= len(pages[0]) + 30_000
 
@@ -230,7 +230,7 @@ def test_members_of_a_chain_below_the_threshold_are_listed_from_the_least_simila
     texts = [" ".join(WORDS[first : first + 30]) for first in range(0, 24, 3)]
     found = nd.find(texts, threshold=0.7, length=1, groups="components")
     below = sorted(value for value in found.groups["similarity"].to_pylist() if value < 0.7)
-    page = require_plain(report_page(found)).text
+    page = require_plain(report_page(found, **APPENDIX)).text
     listed = re.findall(r"(0\.\d+), joined by a chain", page)
     assert len(below) > 3
     assert listed[: len(below)] == list(map(similarity, below))  # the pairs side by side say it again
@@ -238,14 +238,14 @@ def test_members_of_a_chain_below_the_threshold_are_listed_from_the_least_simila
 
 def test_a_result_whose_texts_cannot_be_read_says_so(tmp_path: Path, found: Found) -> None:
     found.save(tmp_path / "out", store_texts=False)
-    read = require_plain(report_page(nd.load(tmp_path / "out")))
+    read = require_plain(report_page(nd.load(tmp_path / "out"), **APPENDIX))
     assert "--megabytes" not in read.text
     assert has_parts(read.text, "cannot be read", "6 groups", "cannot be read")
     assert read.text.count("cannot be read") == 2  # pairs, and groups
     assert has_parts(read.text, "no texts")
     assert "The two texts" not in read.text
     found.save(tmp_path / "whole")
-    whole = require_plain(report_page(nd.load(tmp_path / "whole")))
+    whole = require_plain(report_page(nd.load(tmp_path / "whole"), **APPENDIX))
     assert "cannot be read" not in whole.text
     assert "The two texts" in whole.text
 
@@ -256,7 +256,7 @@ def test_hostile_documents_are_text(tmp_path: Path) -> None:
     ids = [f"{HOSTILE}{number}" for number in range(len(texts) - 1)] + ["x" * 100_000]
     rows = [{"id": id, "text": text} for id, text in zip(ids, texts, strict=True)]
     path = write_rows(tmp_path / "documents.jsonl", rows)
-    page = report_page(nd.find(path, threshold=0.4, kinds=True), title=HOSTILE)
+    page = report_page(nd.find(path, threshold=0.4, kinds=True), title=HOSTILE, by=HOSTILE, **APPENDIX)
     assert len(page) < 1_000_000
     read = require_plain(page)
     assert "<script>alert(1)</script>" in read.text
@@ -266,7 +266,7 @@ def test_hostile_documents_are_text(tmp_path: Path) -> None:
 def test_a_page_is_bounded_however_long_the_texts_are() -> None:
     long = "".join(f"word{number} in line {number // 7}.\n" for number in range(12_000))
     texts = [long, long.replace("7", "x"), long[: len(long) // 2] + "other" * 50_000]
-    page = report_page(nd.find(texts, threshold=0.2))
+    page = report_page(nd.find(texts, threshold=0.2), **APPENDIX)
     assert len(page) < 3 * 20 * SHOWN
     require_plain(page)
 
@@ -275,16 +275,16 @@ def test_missed_pairs_and_crowds_are_listed(found: Found) -> None:
     assert found.missed is not None
     crowded = with_account(found, large_clusters=[LargeCluster("<b>", 1200, 700)])
     missing = replace(crowded, missed=found.pairs.slice(3, 2))
-    read = require_plain(report_page(missing))
+    read = require_plain(report_page(missing, **APPENDIX))
     assert "missed by the run" in read.text.lower()
     assert "1,200" in read.text
-    assert "no missed pair" in require_plain(report_page(found)).text
+    assert "no missed pair" in require_plain(report_page(found, **APPENDIX)).text
 
 
 def test_hostile_text_in_an_account_is_text(found: Found) -> None:
     recall = structs.replace(found.run.recall, statement=HOSTILE)
     strange = {"inputs": [HOSTILE], "against": [HOSTILE], "recall": recall, "warnings": [HOSTILE * 1000] * 1000}
-    page = report_page(with_account(found, **strange))
+    page = report_page(with_account(found, **strange), **APPENDIX)
     require_plain(page)
     assert len(page) < 1_000_000
 
@@ -309,7 +309,7 @@ def test_lost_text_that_is_unknown_is_not_shown_as_none() -> None:
     unknown = sum(row["lost_shingles"] is None and not row["kept"] for row in found.groups.to_pylist())
     assert unknown
     assert found.run.lost.unknown == unknown
-    page = " ".join(require_plain(report_page(found)).text.split())
+    page = " ".join(require_plain(report_page(found, **APPENDIX)).text.split())
     assert f"unknown for {unknown}" in page or "from stored pairs" in page
     assert has_parts(page, "not known", "for 1 group,")
 
@@ -323,14 +323,18 @@ def test_a_report_counts_the_undecided_and_has_one_row_an_action(tmp_path: Path)
     with closing(Desk.open(tmp_path / "out")) as desk:
         largest = max(desk.groups(Question()).lines, key=lambda line: line.size)
         done = desk.decide(Decide("group", "duplicate", "ann", 0, group=largest.key))
-    page = report_page(nd.load(tmp_path / "out"))
+    page = report_page(nd.load(tmp_path / "out"), **APPENDIX)
     text = " ".join(re.sub(r"<[^>]*>", " ", page).split())
     judged, pairs = done.action.changes, len(texts) - 1 + 1
     assert judged == len(texts) - 1
-    assert has_parts(text, f"{judged} of {pairs} pairs", "verdict", "1 pair is undecided", "1 of 12")
+    assert has_parts(
+        text, f"1 pair of {pairs} is undecided", f"{pairs} pairs", f"{judged} have a verdict", "1 has"
+    )
+    assert re.findall(r'data-label="Undecided">(\d+)<', page) == ["0", "1"]
+    assert f'data-label="Verdicts">duplicate {judged}<' in page
     assert "after the review" not in text
     part = page[page.index("Decisions, an action a row") :]
-    assert part[: part.index("</table>")].count('<tr><th scope="row"') == 1
+    assert part[: part.index("</table>")].count('<tr data-action="1"><th scope="row"') == 1
     assert f"{judged - 1} more decisions" in text
     digest = nd.load(tmp_path / "out").places.tables(np.arange(1))["places"]["digest"][0].as_py().hex()
     assert digest in text
@@ -347,5 +351,5 @@ def test_a_report_counts_the_undecided_and_has_one_row_an_action(tmp_path: Path)
 )
 def test_settings_that_are_not_usual_are_named(given: dict[str, object], other: str) -> None:
     page = str(report_page(nd.find(TEXTS[:10], **given)))  # type: ignore[arg-type]
-    named = re.findall("other than usual: ([^<]*)<|all others as usual", page)
-    assert [sentence.partition(" ")[0] for sentence in named] == [other]
+    named = re.findall(r"unlike usual are the settings (\w+)", page)
+    assert named == [other] * bool(other)

@@ -64,19 +64,22 @@ class VerifyOptions(CommandOptions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReportOptions(CommandOptions):
-    """Write a page about a result: the figures, the groups to look at first, and pairs side by side.
+    """Write a page about a result, to hand over: inputs, method, figures, open questions and groups.
 
-    The page needs no network and runs no script. Exit status: 0 done; 2 error.
+    The page needs no network and runs no script, and neardup verify --report checks it. --pairs or --megabytes
+    adds an appendix: the groups and pairs to look at first, and texts side by side. Exit status: 0 done; 2 error.
     """
 
     result: Path = general.RESULT.field()
     page: Path = Declared(
         ("-o", "--out"), REQUIRED, "The HTML page to write.", "FILE", at_url=OUTPUT_AT_URL
     ).field()
-    most_pairs: int = option("--pairs", 10, "Number of pairs to show side by side, up to 100.", "NUMBER")
-    most_groups: int = option("--groups", 20, "Number of groups in a list, up to 1,000.", "NUMBER")
+    title: str = option("--title", "", "Name of the matter; by default the name of the folder.", "NAME")
+    by: str = replace(general.BY_NAME, help="Your name on the page; by default your account.").field()
+    most_pairs: int = option("--pairs", 0, "Number of pairs to show side by side, up to 100.", "NUMBER")
+    most_groups: int = option("--groups", 200, "Number of groups in a list, up to 1,000.", "NUMBER")
     megabytes: float = option(
-        "--megabytes", 2.0, "Size of the groups that can be opened side by side, up to 100.", "NUMBER"
+        "--megabytes", 0.0, "Size of the groups that can be opened side by side, up to 100.", "NUMBER"
     )
     overwrite: bool = replace(general.OVERWRITE, help="Replace the page if it exists.").field()
 

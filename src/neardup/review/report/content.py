@@ -1,4 +1,7 @@
-"""A result as one self-contained page, without network and script: figures, lists and pairs of bounded size."""
+"""A result as one self-contained page, without network and script.
+
+Its front takes few sheets of paper; the appendix has more lists, and pairs side by side.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +26,31 @@ from neardup.errors import LimitError, SettingError
 from neardup.review.desk.index import ResultIndex
 from neardup.review.parts import style, templates_of
 from neardup.review.report import lists
-from neardup.review.report.figures import group_figures, pair_figures
-from neardup.review.report.lists import LISTED, GroupLists, PairLists, ReportDecisions, Some, TextReading, brief
+from neardup.review.report.lists import GroupFigures, GroupLists, PairLists, ReportDecisions, Some, TextReading
+from neardup.review.report.overview import GroupVerdicts, InputFiles, result_digest
 from neardup.runtime import installed_version
 from neardup.settings import FIELDS, LITERAL, MEASURES, as_compared
 
 if TYPE_CHECKING:
     from neardup.comparison.records import ComparisonRecord
     from neardup.deduplication.results import Found, Id
-    from neardup.review.report.figures import GroupFigures
-    from neardup.review.report.lists import TextReading
     from neardup.review.source import GroupLine, PairLine
 
+_SEARCHES = {"exact": "an exact join", "lsh": "locality-sensitive hashing", "simhash": "fingerprints (SimHash)"}
+_GROUPS = {
+    "principal": "a representative, and each other member reaches the threshold with it",
+    "components": "documents that a chain of pairs connects: two of them may be below the threshold",
+    "complete": "documents of which any two are a pair",
+}
+"""The forms of groups in the words of the method."""
 NOTES, NOTE = 20, 600
 """Most warnings on the page, and the length of one in characters."""
 INPUTS, NAMED = 5, 200
 """Most names of inputs on the page, and the length of one."""
 GENERATOR = "neardup report"
-PAIRS, GROUPS, MEGABYTES = 10, 20, 2.0
+PAIRS, GROUPS, MEGABYTES = 0, 200, 0.0
+LEADING = 20
+"""Lines of the lists of groups in the appendix."""
 MOST_PAIRS, MOST_GROUPS, MOST_MEGABYTES = 100, 1000, 100.0
 """Largest numbers of pairs side by side, of lines in a list of groups, and of megabytes of groups side by side."""
 MEMBERS, COPIES, NOT_OPENED = 20, 20, 1000
@@ -63,12 +73,14 @@ def report_page(
     megabytes: float = MEGABYTES,
     title: str = "",
     written: str = "",
+    by: str = "",
 ) -> str:
     """Return the report of a result as HTML.
 
-    ``pairs`` is the number of pairs side by side, ``groups`` the length of a list of groups, and
-    ``megabytes`` the size of all groups that can be opened side by side. ``title`` is the name of the result;
-    ``written`` is the date of the page. Texts that cannot be read are left out, with the reason.
+    ``groups`` is the length of a list of groups. With ``pairs``, the number of pairs side by side, or
+    ``megabytes``, the size of all groups that can be opened side by side, the page has an appendix. ``title`` is
+    the name of the matter; ``written`` is the date of the page, and ``by`` who made it. Texts that cannot be read
+    are left out, with the reason.
 
     Raises SettingError for numbers out of range.
     """
@@ -82,7 +94,9 @@ def report_page(
         title=heading,
         generator=GENERATOR,
         report=content,
+        matter=title,
         written=written,
+        by=by,
         state=content.state,
         most=SHOWN,
         version=installed_version("neardup"),
@@ -100,46 +114,41 @@ def check_lengths(pairs: int, groups: int, megabytes: float) -> None:
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure that matters: its label, its value, and a few words more."""
+    """A figure that matters: its label, its value, and a few words more; ``name`` is for ``neardup verify``."""
 
     label: str
     value: str
     more: str = ""
+    name: str = ""
 
 
 class ReportContent:
     """Everything on the page of a report. ``groups`` and ``pairs`` are the lengths of its lists, ``megabytes`` is
-    the size of its groups side by side.
+    the size of its groups side by side; without both it has no appendix.
 
-    A loaded result with decisions in its folder is reported as they leave it.
+    A loaded result with decisions in its folder is reported as they leave it. Its groups are listed as the run
+    found them, with the verdicts on them.
     """
 
     def __init__(self, result: Found, *, groups: int, pairs: int, megabytes: float) -> None:
         as_run = result.named
         result = as_reviewed(as_run)
-        self.run = result.run
+        self.run, self.as_run = result.run, as_run.run
         decisions = result.run.decisions
         self.decisions = None if decisions is None else ReportDecisions(decisions, result, as_run)
         self._found, self._folder = result, as_run.folder
-        self._reading = TextReading(result)
-        index = ResultIndex(result)
-        self._groups, self._pairs = group_figures(index), pair_figures(index)
-        self.groups = GroupLists(result, self._groups, self._pairs, self._reading, groups)
-        self.links = PairLists(result, self._groups, self._pairs, self._reading)
-        self.below = Some(
-            [
-                ChosenPair(id, group, f"{self.measure} {similarity(value)}, joined by a chain of pairs")
-                for id, group, value in islice(lists.below_threshold(result), LISTED)
-            ],
-            self.run.chaining.groups,
-        )
-        self.losses, self.problems = lists.losses(result), lists.problems(result)
-        self.not_judged, self.large_clusters = lists.not_judged(result), lists.large_clusters(result)
-        self.files = lists.files_read(result)
-        chosen = choose([*self._candidates()], pairs)
-        self.pairs: list[ShownPair] = list(side_by_side(result, chosen, self._reading))
-        self.opened = OpenedGroups(result, self._groups, self._reading, self.pairs, megabytes)
-        self._anchors = self.opened.anchors
+        self.reading = TextReading(result)
+        self.files, self.digest = InputFiles(as_run), result_digest(as_run)
+        index = ResultIndex(as_run)
+        self.verdicts = GroupVerdicts(as_run, index)
+        figures = lists.group_figures(index), lists.pair_figures(index)
+        self.groups = self.verdicts.rows(GroupLists(as_run, *figures, self.reading, 0), groups)
+        self.exceptions = lists.exceptions(as_run)
+        self.parts = lists.parts_not_compared(as_run)
+        index = index if result is as_run else ResultIndex(result)
+        self.appendix: ReportAppendix | None = None
+        if pairs or megabytes:
+            self.appendix = ReportAppendix(self, result, index, groups, pairs, megabytes)
 
     @property
     def measure(self) -> str:
@@ -177,71 +186,45 @@ class ReportContent:
     @property
     def unread(self) -> str:
         """The reason why texts are missing on the page; "" if all could be read."""
-        return self._reading.why
+        return self.reading.why
 
     @property
     def warnings(self) -> list[str]:
         """The warnings of the run."""
-        return [brief(text, NOTE) for text in self.run.warnings[:NOTES]]
+        return [lists.brief(text, NOTE) for text in self.run.warnings[:NOTES]]
 
     @property
-    def lead(self) -> str:
-        """The result in one sentence."""
-        counts = self.run.counts
-        if not counts.groups:
-            return f"{counted(counts.read, 'document')} read, and no near or exact copies found."
-        one = counts.removed == 1
-        done = f"{'was' if one else 'were'} removed" if self.removed == "removed" else "can be removed"
-        stay = "is kept" if counts.kept == 1 else "are kept"
-        if self.run.action == "group" and not self._only_reviewed:
-            copies = counted(
-                counts.exact_copies + counts.near_copies, "near or exact copy", "near or exact copies"
-            )
-            return f"{counted(counts.read, 'document')} with {copies}; neardup group removed nothing."
-        start = "As the review stands, of" if self._only_reviewed else "Of"
-        return (
-            f"{start} {counted(counts.read, 'document')}, {number(counts.removed)} {done} as "
-            f"{'a copy of another' if one else 'copies of others'}, and {number(counts.kept)} {stay}."
-            f"{self._judged_in_words}"
-        )
+    def removes(self) -> bool:
+        """Whether the run, or people after it, remove documents: ``neardup group`` removes none."""
+        return self.run.action != "group"
 
-    @property
-    def _judged_in_words(self) -> str:
-        """How many pairs people have judged, and what decides about the others; "" for a run without a review."""
-        judged = None if self.decisions is None else self.decisions.judged
-        if judged is None:
-            return ""
-        verb = "is" if judged.skipped == 1 else "are"
-        open = counted(judged.skipped, "pair")
-        rest = "" if judged.whole else f"; {open} {verb} undecided, and the run alone decides about them"
-        return f" {judged.all().capitalize()} have a verdict of people{rest}."
+    def figure(self, name: str) -> str:
+        """Return the name of a figure on the page: that of the run, or ``after NAME`` once decisions follow it."""
+        return f"after {name}" if self._only_reviewed else name
 
     @cached_property
     def tiles(self) -> list[Tile]:
         """The figures that matter."""
-        counts, sizes = self.run.counts, self.run.bytes
-        estimated = self._estimated_recall()
-        return [
-            Tile("documents read", number(counts.read), size(sizes.text)),
-            Tile(
-                self.removed,
-                number(counts.removed),
-                f"{percent(counts.removed, counts.read)} of the documents, "
-                f"{percent(sizes.removed_text, sizes.text)} of the text",
-            ),
-            Tile("groups", number(counts.groups), f"{counted(counts.pairs, 'pair')} of documents"),
-            Tile("near copies", number(counts.near_copies), f"at {self.measure} {self.threshold:g} or above"),
-            Tile("exact copies", number(counts.exact_copies), classes_of_copies(counts)),
+        counts, sizes, estimated = self.run.counts, self.run.bytes, self._estimated_recall()
+        verdicts = self.verdicts
+        removed = f"{percent(counts.removed, counts.read)} of the documents, "
+        removed += f"{percent(sizes.removed_text, sizes.text)} of the text"
+        measured = f"at {self.measure} {self.threshold:g} or above"
+        tiles = [
+            Tile("documents read", number(counts.read), size(sizes.text), "read"),
+            Tile(self.removed, number(counts.removed), removed, self.figure("removed")),
+            Tile("kept", number(counts.kept), "", self.figure("kept")),
+            Tile("groups", number(counts.groups), "", self.figure("groups")),
+            Tile("pairs", number(counts.pairs), measured, "pairs"),
+            Tile("near copies", number(counts.near_copies), "", self.figure("near copies")),
+            Tile("exact copies", number(counts.exact_copies), classes_of_copies(counts), "exact copies"),
             self._lost_tile(),
             Tile("recall", share(estimated), self._recall_in_words(estimated)),
-            *self._undecided_tile(),
         ]
-
-    def _undecided_tile(self) -> Iterator[Tile]:
-        judged = None if self.decisions is None else self.decisions.judged
-        if judged is not None:
-            of = f"of {counted(judged.seen + judged.skipped, 'pair')} to judge"
-            yield Tile("undecided", number(judged.skipped), of)
+        if verdicts.judging:
+            of = f"of {counted(verdicts.pairs, 'pair')} to judge"
+            tiles.append(Tile("undecided", number(verdicts.pairs - verdicts.decided), of, "undecided"))
+        return tiles
 
     def _lost_tile(self) -> Tile:
         total = self.run.lost
@@ -253,11 +236,6 @@ class ReportContent:
             return Tile("text lost", percent(total.lost, total.shingles), explanation)
         return Tile("text lost", *lost_in_words(total).split(": ", 1))
 
-    @property
-    def unknown_stake(self) -> int:
-        """The number of groups with documents whose lost text is unknown."""
-        return int(self._groups.unknown.sum())
-
     def _estimated_recall(self) -> float | None:
         predicted = self.run.recall.predicted
         return None if predicted is None else predicted.estimated
@@ -267,39 +245,60 @@ class ReportContent:
             return "every pair is found"
         return "not planned" if estimated is None else "share of true pairs that the run found, estimated"
 
+    @property
+    def inputs(self) -> list[tuple[str, str]]:
+        """The names of the inputs, and of the reference set if there is one."""
+        sources = {"Inputs": self.run.inputs, "Compared with": self.run.against}
+        return [(label, listed) for label, names in sources.items() if (listed := _first_names(names))]
+
     @cached_property
     def facts(self) -> list[Line]:
         """The run in labelled lines."""
         run = self.run
-        sources = {"input": run.inputs, "compared with": run.against}
-        lines = [(label, listed) for label, names in sources.items() if (listed := _first_names(names))]
-        lines.append(("settings", self._settings_in_words()))
+        lines: list[Line] = []
         if run.regrouped_from:
             lines.append(("made from", f"stored pairs of a run at threshold {run.regrouped_from.threshold:g}"))
         named = {"removed": self.removed}
-        lines += [(named.get(label, label), brief(value, 2 * NOTE)) for label, value in summary(run)]
+        lines += [(named.get(label, label), lists.brief(value, 2 * NOTE)) for label, value in summary(run)]
         if self.decisions is None and self._found.folder is not None:
             lines.append(("decisions", "none when this page was written"))
         lines.append(("program", f"neardup {printable(run.neardup_version)}, format {run.format}"))
         return lines
 
-    def _settings_in_words(self) -> str:
-        settings = self.run.settings
-        unit = "word" if settings["unit"] == "word" else "character"
-        sentence = (
-            f"{self.measure} {self.threshold:g} or above, on shingles of {counted(settings['length'], unit)}"
-        )
-        stated = {"measure", "threshold", "length", "unit"}
-        changed = [
+    @property
+    def unit(self) -> str:
+        """The unit of shingles."""
+        return "word" if self.run.settings["unit"] == "word" else "character"
+
+    @property
+    def copies(self) -> str:
+        """The features that exact copies have in common."""
+        return "characters" if self.run.settings["copies"] == "identical" else f"{self.unit}s in the same order"
+
+    @property
+    def search(self) -> str:
+        """How the run searched for pairs."""
+        return _SEARCHES[self.run.choice.method]
+
+    @property
+    def grouping(self) -> str:
+        """The documents of a group."""
+        return _GROUPS[self.run.settings["groups"]]
+
+    @property
+    def keep(self) -> str:
+        """The policy that chooses the documents to keep."""
+        return _value(self.run.settings["keep"])
+
+    @property
+    def unusual(self) -> str:
+        """The settings that are not usual, other than those that the method names."""
+        settings, stated = self.run.settings, {"measure", "threshold", "length", "unit"}
+        return ", ".join(
             f"{name} {_value(settings[name])}"
             for name in FIELDS
             if name not in stated and settings.get(name) != FIELDS[name].default
             if not (FIELDS[name].many and not settings.get(name))
-        ]
-        return (
-            f"{sentence}; other than usual: {', '.join(changed)}"
-            if changed
-            else f"{sentence}; all others as usual"
         )
 
     @property
@@ -308,22 +307,55 @@ class ReportContent:
         return [(name, _value(self.run.settings.get(name, ""))) for name in FIELDS]
 
     @property
-    def chart(self) -> Markup:
-        """The histogram of similarities."""
-        edges, counts = bars(self._pairs.value, self.threshold)
-        return Histogram(edges, counts, self.threshold, self.measure).figure()
-
-    @property
-    def divided(self) -> int:
-        """The number of families that were divided into several groups."""
-        count = self.run.chaining.components_would_chain
-        return count if isinstance(count, int) else 0
-
-    @property
     def kinds(self) -> list[tuple[str, int]]:
         """The kinds of difference of the pairs, the most frequent first."""
         counts = [(name, count) for name, count in (self.run.kinds or {}).items() if count]
         return sorted(counts, key=lambda kind: -kind[1])
+
+
+class ReportAppendix:
+    """The part of a report that is asked for: lists of groups and pairs to look at first, and texts side by side.
+
+    ``content`` is the page; ``result`` is the result as the decisions leave it, and ``index`` that of the result.
+    """
+
+    def __init__(
+        self, content: ReportContent, result: Found, index: ResultIndex, groups: int, pairs: int, megabytes: float
+    ) -> None:
+        self._content, reading = content, content.reading
+        self._groups, self._pairs = lists.group_figures(index), lists.pair_figures(index)
+        self.groups = GroupLists(result, self._groups, self._pairs, reading, min(groups, LEADING))
+        self.links = PairLists(result, self._groups, self._pairs, reading)
+        self.below = Some(
+            [
+                ChosenPair(id, group, f"{content.measure} {similarity(value)}, joined by a chain of pairs")
+                for id, group, value in islice(lists.below_threshold(result), lists.LISTED)
+            ],
+            result.run.chaining.groups,
+        )
+        self.losses, self.large_clusters = lists.losses(result), lists.large_clusters(result)
+        self.files = content.files.first(lists.FILES)
+        chosen = choose([*self._candidates()], pairs)
+        self.pairs: list[ShownPair] = list(side_by_side(result, chosen, reading))
+        self.opened = OpenedGroups(result, self._groups, reading, self.pairs, megabytes)
+        self._anchors = self.opened.anchors
+
+    @property
+    def unknown_stake(self) -> int:
+        """The number of groups with documents whose lost text is unknown."""
+        return int(self._groups.unknown.sum())
+
+    @property
+    def chart(self) -> Markup:
+        """The histogram of similarities."""
+        edges, counts = bars(self._pairs.value, self._content.threshold)
+        return Histogram(edges, counts, self._content.threshold, self._content.measure).figure()
+
+    @property
+    def divided(self) -> int:
+        """The number of families that were divided into several groups."""
+        count = self._content.run.chaining.components_would_chain
+        return count if isinstance(count, int) else 0
 
     def link(self, a: Id, b: Id) -> str:
         """Return the address of a pair that is side by side on this page; "" if it is not."""
@@ -352,21 +384,21 @@ class ReportContent:
         yield list(self.below.lines)
 
     def _why(self, line: PairLine, why: str) -> str:
-        return f"{why}: {self.measure} {share(line.similarity)}, {line.why}"
+        return f"{why}: {self._content.measure} {share(line.similarity)}, {line.why}"
 
 
 def _first_names(values: object) -> str:
     """Return the first names of a list as a person may see them; a stored account may hold anything."""
     if not isinstance(values, list):
         return ""
-    first = ", ".join(brief(printable(value), NAMED) for value in values[:INPUTS])
+    first = ", ".join(lists.brief(printable(value), NAMED) for value in values[:INPUTS])
     return f"{first}, and {number(len(values) - INPUTS)} more" if len(values) > INPUTS else first
 
 
 def _value(value: object) -> str:
     if isinstance(value, list):
-        return brief(", ".join(map(str, value)), NOTE)
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else brief(value, NOTE) or "none"
+        return lists.brief(", ".join(map(str, value)), NOTE)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else lists.brief(value, NOTE) or "none"
 
 
 @dataclass(frozen=True)
@@ -487,7 +519,7 @@ class OpenedGroups:
         pairs: list[ShownPair] = []
         for member in table.select(["id", "kept", "reason"]).take(near[:MEMBERS]).to_pylist():
             fate = "kept" if member["kept"] else "removed"
-            chosen = ChosenPair(member["id"], head, brief(f"A {fate}: {member['reason']}", NOTE))
+            chosen = ChosenPair(member["id"], head, lists.brief(f"A {fate}: {member['reason']}", NOTE))
             shown = self._shown.get(chosen.ends) or self._compare(chosen)
             if shown is None:
                 break

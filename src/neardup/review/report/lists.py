@@ -1,10 +1,14 @@
-"""The lists of a report: groups, pairs, losses, problems and decisions, each with the number of all."""
+"""The lists of a report: groups, pairs, losses, problems and decisions, each with the number of all.
+
+The figures of groups and pairs are counted for whole arrays at a time.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -12,40 +16,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.comparison.kinds import KINDS
 from neardup.comparison.kinds.rules import kind_of
-from neardup.deduplication.results import (
-    COLUMNS,
-    COUNTS,
-    MEASURED,
-    SHINGLES,
-    DecisionAccount,
-    DecisionsAccount,
-    LostMost,
-    Shared,
-    unit_of,
-)
-from neardup.deduplication.reviews import later_action, review_in
+from neardup.deduplication.results import COLUMNS, COUNTS, KIND, MEASURED, SHINGLES, LostMost, Shared, unit_of
+from neardup.deduplication.reviews import later_action
 from neardup.deduplication.texts import similarities
-from neardup.display import Extent, counted, number, percent, printable, similarity, size
+from neardup.display import counted, number, percent, printable, size
 from neardup.errors import NeardupError
-from neardup.review.desk.index import ResultIndex
-from neardup.review.desk.verdicts import VerdictIndex
 from neardup.review.source import GroupLine, PairLine, known_number
-from neardup.tables import Int64s, column
+from neardup.tables import Bools, Floats, Int64s
 from neardup.text.units import read
 
 if TYPE_CHECKING:
-    from neardup.deduplication.results import Found, Id
-    from neardup.review.report.figures import GroupFigures, PairFigures
+    from neardup.deduplication.results import DecisionAccount, DecisionsAccount, Found, Id
+    from neardup.review.desk.index import Kinds, ResultIndex
 
 LISTED = 10
 """Lines of the lists of pairs, losses and problems."""
+UNREADABLE = "unreadable"
+"""The kind of documents that the list of problems has."""
+EXCEPTIONS, NAMED = 30, 10
+"""Reasons why documents were not read or not compared, and names with each."""
 FILES = 20
 """Lines of the list of files."""
 FOLLOWED = 50
 """Lines of the lists of decisions and tags."""
-UNDECIDED, MEMBERS = 200, 10
-"""Groups in the list of undecided pairs, and pairs of each."""
 REASON, PASSAGE = 240, 160
 """Longest reason and longest passage on the page, in characters."""
 WORDS = 90
@@ -59,7 +54,7 @@ _SHOWN = 200
 """Longest name of a person, folder or tag, in characters."""
 Row: TypeAlias = tuple[str, str, str]
 
-D = TypeVar("D", bound=DecisionAccount)
+D = TypeVar("D", bound="DecisionAccount")
 
 
 @dataclass(frozen=True)
@@ -95,6 +90,132 @@ class Some:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class GroupFigures:
+    """One entry a group, in the order of the result; ``of_row`` is the group of each row of ``table``.
+
+    ``lowest`` and ``highest`` are the similarities of near copies with their representative, NaN without any.
+    ``stake`` is the size in bytes of the text that goes with removed documents: the share of their shingles that
+    is lost, times their size; exact copies of each other count once. It is a lower bound where ``unknown``.
+    ``worst`` is the row of the member with the largest part in it, -1 without any. ``copies`` are the rows of the
+    table that are exact copies.
+    """
+
+    table: pa.Table
+    heads: pa.Array
+    of_row: Int64s
+    size: Int64s
+    exact: Int64s
+    lowest: Floats
+    highest: Floats
+    stake: Int64s
+    unknown: Bools
+    worst: Int64s
+    copies: Bools
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def by_stake(self, most: int) -> Int64s:
+        """Return the groups with text at stake, most text first."""
+        return _greatest(self.stake, most)[: int((self.stake > 0).sum())]
+
+    def in_turn(self) -> Int64s:
+        """Return all groups: the least similar, that with most at stake and the largest of the others, in turn."""
+        lowest = np.where(np.isnan(self.lowest), np.inf, self.lowest)
+        orders = [_greatest(values, len(self)) for values in (-lowest, self.stake, self.size)]
+        groups = np.stack(orders, axis=1).ravel()
+        _, first = np.unique(groups, return_index=True)
+        return groups[np.sort(first)]
+
+    def by_size(self, most: int) -> Int64s:
+        """Return the largest groups, the largest first."""
+        return _greatest(self.size, most)
+
+
+def group_figures(index: ResultIndex) -> GroupFigures:
+    """Count the groups of a result."""
+    table, group, many = index.table, index.group, len(index)
+    exact = ~index.leads & (index.documents.first[index.members] != index.members)
+    near = ~index.leads & ~exact & ~np.isnan(index.similarity)
+    lowest, highest = np.full(many, np.inf), np.full(many, -np.inf)
+    np.minimum.at(lowest, group[near], index.similarity[near])
+    np.maximum.at(highest, group[near], index.similarity[near])
+    unknown = ~index.kept
+    if "lost_shingles" in table.column_names:
+        unknown &= pc.is_null(table["lost_shingles"]).to_numpy()
+    return GroupFigures(
+        table,
+        table["group"].combine_chunks().take(pa.array(index.offsets[:-1])),
+        group,
+        index.size,
+        np.bincount(group[exact], minlength=many),
+        np.where(np.isinf(lowest), np.nan, lowest),
+        np.where(np.isinf(highest), np.nan, highest),
+        index.stake,
+        np.bincount(group[unknown], minlength=many) > 0,
+        _worst(group, index.lost_bytes, many),
+        exact,
+    )
+
+
+def _worst(of_row: Int64s, lost: Int64s, many: int) -> Int64s:
+    worst = np.full(many, -1, np.int64)
+    order = np.argsort(lost, kind="stable")
+    order = order[lost[order] > 0]
+    worst[of_row[order]] = order  # the last one written has most
+    return worst
+
+
+def _greatest(values: Int64s | Floats, most: int) -> Int64s:
+    return np.argsort(-values, kind="stable")[:most]
+
+
+@dataclass(frozen=True, eq=False)
+class PairFigures:
+    """The stored pairs: ``value`` is their similarity, ``a`` and ``b`` the groups of their ends (-1: none).
+
+    ``kinds`` are numbers in ``KINDS``.
+    """
+
+    table: pa.Table
+    value: Floats
+    a: Int64s
+    b: Int64s
+    kinds: Kinds
+
+    @cached_property
+    def between(self) -> Bools:
+        """The pairs whose ends are in different groups, or one of them in none."""
+        apart: Bools = (self.a != self.b) | (self.a < 0)
+        return apart
+
+    def lowest(self, most: int) -> Int64s:
+        """Return the pairs closest to the threshold, the lowest first."""
+        return np.argsort(self.value, kind="stable")[:most]
+
+    def strongest_between(self, most: int) -> Int64s:
+        """Return the pairs between groups, the most similar first."""
+        rows = np.flatnonzero(self.between)
+        return rows[np.argsort(-self.value[rows], kind="stable")[:most]]
+
+    def kinds_inside(self, group: int) -> dict[str, int]:
+        """Return the kinds of difference of the pairs inside a group, the most frequent first."""
+        if KIND not in self.table.column_names:
+            return {}
+        numbers, counts = np.unique(self.kinds[(self.a == group) & (self.b == group)], return_counts=True)
+        named = [(KINDS[number] if number >= 0 else "not determined") for number in numbers.tolist()]
+        in_order = sorted(zip(named, counts.tolist(), strict=True), key=lambda one: (-one[1], one[0]))
+        return dict(in_order)
+
+
+def pair_figures(index: ResultIndex) -> PairFigures:
+    """Count the stored pairs of a result."""
+    pairs = index.pairs
+    a, b = (index.group_of[end] for end in pairs.ends)
+    return PairFigures(index.found.pairs, pairs.similarity, a, b, pairs.kinds)
+
+
 class GroupLists:
     """Lines of groups; ``most`` is the length of a list."""
 
@@ -106,15 +227,17 @@ class GroupLists:
         self.largest = self._some(groups.by_size(most), len(groups))
 
     def _some(self, chosen: Int64s, total: int) -> Some:
-        return Some([self._line(group) for group in chosen.tolist()], total)
+        lines = (self.row(group) for group in chosen.tolist())
+        return Some([replace(line, words=self._reading.words(line.id)) for line in lines], total)
 
-    def _line(self, group: int) -> GroupLine:
+    def row(self, group: int) -> GroupLine:
+        """Return the line of a group without the first words of its representative."""
         groups = self._groups
         id, size, exact = groups.heads[group].as_py(), int(groups.size[group]), int(groups.exact[group])
         return GroupLine(
             key=group,
             id=id,
-            words=self._reading.words(id),
+            words="",
             size=size,
             exact_copies=exact,
             lowest=known_number(groups.lowest[group]),
@@ -194,44 +317,46 @@ class PairLists:
         )
 
 
-def files_read(result: Found) -> Some:
-    """The files of the input with their sizes and digests, as the result records them."""
-    tables = {} if result.places is None else result.places.tables(column(result.ranks, "row"))
-    if "places" not in tables:
-        return Some((), 0)
-    files = tables["places"].select(["name", "size", "digest", "reference"])
-    rows = [
-        (str(one["name"]), number(one["size"] or 0), _digest(one["digest"]), "reference" * bool(one["reference"]))
-        for one in files.slice(0, FILES).to_pylist()
-    ]
-    return Some(rows, files.num_rows)
-
-
-def _digest(value: bytes | str | None) -> str:
-    return "not recorded" if not value else value.hex() if isinstance(value, bytes) else value
-
-
 def losses(result: Found) -> Some:
     """Return the removed documents that lose most text."""
     lost = result.run.lost
     return Some([_loss(one) for one in lost.most[:LISTED]], lost.losing)
 
 
-def problems(result: Found) -> Some:
-    """Return rows and files that could not be read: the place and the reason."""
-    rows: list[Row] = []
-    for problem in islice(result.problems, LISTED):
+def exceptions(result: Found) -> Some:
+    """Return documents that were not read or not compared, by kind and reason, with the first names."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for problem in result.problems:
         place = problem.file or (f"row {number(problem.row)}" if problem.row is not None else "the file")
-        where = problem.source if place == problem.source else f"{problem.source}: {place}"
-        rows.append((brief(where, REASON), brief(problem.reason, REASON), ""))
-    return Some(rows, len(result.problems))
+        where = place if problem.file else f"{problem.source}: {place}".removeprefix(f"{place}: {place}")
+        reason = problem.reason.removeprefix(f"cannot read {problem.file}: ")
+        names.setdefault((problem.kind or "not read", _cause(reason)), []).append(where or place)
+    aside = result.not_judged.filter(pc.not_equal(result.not_judged["kind"], UNREADABLE))
+    for row in aside.select(["kind", "reason", "id"]).to_pylist():
+        names.setdefault((row["kind"], _cause(row["reason"])), []).append(str(row["id"]))
+    rows = [
+        (kind, number(len(of_reason)), reason, _first(of_reason)) for (kind, reason), of_reason in names.items()
+    ]
+    return Some(rows[:EXCEPTIONS], len(rows))
 
 
-def not_judged(result: Found) -> Some:
-    """Return documents that were not compared: the id, the kind, and the reason."""
-    listed = result.not_judged.slice(0, LISTED).to_pylist()
-    rows = [(str(row["id"]), brief(row["kind"], REASON), brief(row["reason"], REASON)) for row in listed]
-    return Some(rows, result.not_judged.num_rows)
+def _cause(reason: str) -> str:
+    """The reason without the advice that follows it."""
+    return brief(reason.partition(" Allowed: ")[0], REASON)
+
+
+def _first(names: Sequence[str]) -> str:
+    more = f", and {number(len(names) - NAMED)} more" if len(names) > NAMED else ""
+    return ", ".join(brief(printable(name), _SHOWN) for name in names[:NAMED]) + more
+
+
+def parts_not_compared(result: Found) -> list[tuple[str, int]]:
+    """Return the kinds of parts that were not compared, and in how many stored pairs each differs."""
+    if "not_compared" not in result.pairs.column_names:
+        return []
+    listed = (kinds for kinds in result.pairs["not_compared"].to_pylist() if kinds)
+    counts = Counter(kind for kinds in listed for kind in kinds.split(", "))
+    return counts.most_common()
 
 
 def large_clusters(result: Found) -> Some:
@@ -264,7 +389,6 @@ class ReportDecisions:
         self._removed = run.run.counts.removed, result.run.counts.removed
         self._action = run.run.action
         self._later = 0 if self.only_reviewed else later_action(run)
-        self.judged, self.undecided = (None, Some((), 0)) if not self.only_reviewed else _judged_pairs(run)
 
     @property
     def number(self) -> str:
@@ -274,16 +398,28 @@ class ReportDecisions:
         return f"{counted(account.applied, 'decision')}{last}"
 
     @property
-    def lead(self) -> str:
-        """Their number, by whom they were made, and the last action that they include."""
+    def people(self) -> str:
+        """By whom the decisions were made, with their numbers."""
         account = self._account
         people = sorted(account.by.items(), key=lambda person: (-person[1], person[0]))
-        if not account.last_action:
-            return f"This result was made from {self._result}, about which nobody had decided."
         listed = [f"{number(count)} by {brief(printable(name), _SHOWN)}" for name, count in people]
         if len(listed) > _PEOPLE:
             listed[_PEOPLE:] = [f"the others by {counted(len(listed) - _PEOPLE, 'other person', 'other people')}"]
-        by = f": {', '.join(listed)}" if listed else ""
+        return ", ".join(listed)
+
+    @property
+    def days(self) -> str:
+        """The first and the last day of the decisions, as far as they are recorded."""
+        days = sorted({brief(one.at, _SHOWN)[:10] for one in self._account.followed})
+        return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "no day"
+
+    @property
+    def lead(self) -> str:
+        """Their number, by whom they were made, and the last action that they include."""
+        account = self._account
+        if not account.last_action:
+            return f"This result was made from {self._result}, about which nobody had decided."
+        by = f": {self.people}" if account.by else ""
         unsure = f"; {counted(account.unsure, 'pair')} left as unsure" if account.unsure else ""
         follows = "page follows" if self.only_reviewed else "result follows"
         return (
@@ -452,41 +588,6 @@ def _loss(row: LostMost) -> Loss:
     return Loss(row.id, row.group, share, brief(row.lost_passage or "", PASSAGE))
 
 
-def _judged_pairs(run: Found) -> tuple[Extent | None, Some]:
-    """Return how many pairs of a result in a folder its reviewers have judged, and the others, by group.
-
-    None for other results.
-    """
-    if run.folder is None:
-        return None, Some((), 0)
-    index = ResultIndex(run)
-    verdicts = VerdictIndex(index)
-    verdicts.apply(review_in(run.ranks, run.folder).state)
-    done, pairs = int(verdicts.count.sum()), int(verdicts.pairs.sum())
-    waiting = np.flatnonzero(verdicts.open)
-    rows = [_undecided_row(index, verdicts, group) for group in waiting[:UNDECIDED].tolist()]
-    return Extent("pair", done, skipped=pairs - done), Some(rows, len(waiting))
-
-
-def _undecided_row(index: ResultIndex, verdicts: VerdictIndex, group: int) -> Row:
-    """The pairs of a group without a verdict: its representative, their number, the other documents and notes."""
-    inside, id = index.slice(group), index.documents.id
-    head = id(int(verdicts.heads[group]))
-    places = inside.start + np.flatnonzero(verdicts.near[inside] & (verdicts.verdict[inside] < 0))
-    others = []
-    for place in places[:MEMBERS].tolist():
-        member, value = id(int(index.members[place])), float(index.similarity[place])
-        same_head = verdicts.heads[group] == index.heads[group]
-        note = verdicts.state.note(member, head)
-        others.append(
-            brief(printable(member), _SHOWN)
-            + f" {similarity(value)}" * bool(same_head and not np.isnan(value))
-            + f" (note: {brief(printable(note), REASON)})" * bool(note)
-        )
-    more = f", and {number(len(places) - MEMBERS)} more" if len(places) > MEMBERS else ""
-    return str(head), number(len(places)), ", ".join(others) + more
-
-
 def _by_action(decisions: Sequence[D]) -> list[list[D]]:
     """Return the decisions of each action, sort and reason not to apply, in their order."""
     groups: dict[object, list[D]] = {}
@@ -495,8 +596,8 @@ def _by_action(decisions: Sequence[D]) -> list[list[D]]:
     return list(groups.values())
 
 
-def _row(decisions: Sequence[DecisionAccount]) -> tuple[str, str, str, str]:
-    """Decisions of one action in the cells of a table: the first document, themselves, the person, the time."""
+def _row(decisions: Sequence[DecisionAccount]) -> tuple[str, str, str, str, int]:
+    """Decisions of one action as cells: the first document, themselves, the person, the time, and the action."""
     decision, more = decisions[0], len(decisions) - 1
     first, *others = (str(id) for id in decision.ids)
     sort = decision.decision
@@ -506,7 +607,7 @@ def _row(decisions: Sequence[DecisionAccount]) -> tuple[str, str, str, str]:
     documents = f"{verb} with {' and '.join(others)}" if others else verb
     documents += f", and {counted(more, 'more decision')} of this action" * (more > 0)
     time = brief(decision.at, _SHOWN)[:16].replace("T", " ")
-    return first, brief(documents, REASON), brief(decision.by, _SHOWN), f"{time} UTC"
+    return first, brief(documents, REASON), brief(decision.by, _SHOWN), f"{time} UTC", decision.action
 
 
 def _tags(tags: list[str]) -> str:
