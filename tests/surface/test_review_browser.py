@@ -5,14 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from neardup.display import similarity
-from neardup.io.decisions.records import Action
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.texts import TextReader
 from neardup.review.live.app import Served, review_app
@@ -20,9 +17,9 @@ from neardup.review.source import Decide, Question
 from neardup.service.web.middleware import Tokens
 from support.browser import COLOURS, RULES, chromium, served, violations
 from support.command_line import Run
+from support.desk_pages import focused, key_of, press, said
 from support.full_run import FULL
 from support.made_reviews import make_result
-from support.messages import has_parts
 
 SECONDS = 30_000
 COUNCIL = (
@@ -77,31 +74,6 @@ def page(chrome: Any, address: str) -> Iterator[Any]:
     yield made
     context.close()
     assert not faults
-
-
-def key_of(desk: Desk, id: str) -> int:
-    lines = desk.groups(Question()).lines
-    found = [line.key for line in lines for member in desk.group(line.key).members if member.id == id]
-    return found[0]
-
-
-def said(page: Any, words: str) -> None:
-    """Wait until the page announces the words."""
-    page.locator("#said", has_text=words).wait_for(state="attached")
-
-
-def focused(page: Any) -> str:
-    text: str = page.evaluate("document.activeElement.textContent")
-    return " ".join(text.split())
-
-
-def press(page: Any, desk: Desk, key: str) -> Action:
-    """Press a key that changes something, and return the action that the page then reports."""
-    number = len(desk.history(limit=1000)) + 1
-    page.keyboard.press(key)
-    page.wait_for_url(f"**done={number}")
-    said(page, "one: ")  # Done or Undone
-    return desk.history(limit=1)[0]
 
 
 def follow(page: Any, link: str, address: str) -> None:
@@ -549,141 +521,3 @@ def test_a_pair_opens_at_its_first_difference(chrome: Any, tmp_path: Path) -> No
         assert page.locator(".match").count() == 0  # nothing moved
         page.keyboard.press("e")
         assert page.locator("#explain[open]").count() == 1
-
-
-@pytest.fixture(scope="module")
-def matter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Desk, str]]:
-    """Thirty deals in two versions, and a plan in six."""
-    words = [f"{COUNCIL} {' '.join(f'deal{n}word{k}' for k in range(60))}" for n in range(30)]
-    texts = {f"deals/{n:02}/deed_v{v}.txt": f"{words[n]} Price {v}." for n in range(30) for v in (1, 2)}
-    texts |= {f"plans/plan_v{v}.txt": ARABIC * 3 + f" {v} {v * 7}" for v in range(6)}
-    own = Desk.open(make_result(tmp_path_factory.mktemp("matter"), texts, threshold=0.5))
-    with closing(own), served(review_app(own, Served(by="Ann"))) as url:
-        yield own, url
-
-
-def places(page: Any) -> list[dict[str, float]]:
-    parts = ("header.bar", "#undo button", "#pane-groups", "#pane-members", "#here", "#heading", "form.decide")
-    return [{k: page.locator(part).bounding_box()[k] for k in "xy"} for part in parts]
-
-
-def test_three_panes_go_to_the_next_undecided_pair_and_nothing_moves(
-    chrome: Any, matter: tuple[Desk, str]
-) -> None:
-    desk, url = matter
-    with closing(chrome.new_context(base_url=url, viewport={"width": 1366, "height": 768})) as context:
-        page = context.new_page()
-        page.goto(f"/groups/{key_of(desk, 'deals/07/deed_v1.txt')}")
-        page.click("table.members a")
-        page.wait_for_url("**/pairs/**")
-        assert page.inner_text("#pane-groups [aria-current]").startswith("deed")
-        page.evaluate("window.same = true")
-        before = places(page)
-        for key in ("n", "2", "n"):
-            address = page.url
-            page.keyboard.press(key)
-            page.wait_for_url(lambda url, old=address: url != old)
-            assert places(page) == before
-            pane, own = (page.locator(f"#pane-groups{part}").bounding_box() for part in ("", " [aria-current]"))
-            assert pane["y"] <= own["y"] <= pane["y"] + pane["height"] - own["height"] + 1  # parts of a pixel
-        assert page.evaluate("window.same")  # no page was loaded
-        press(page, desk, "u")
-        page.set_viewport_size({"width": 768, "height": 700})
-        assert not page.is_visible("#pane-groups")
-        assert page.is_visible("#here")
-
-
-def test_a_key_decides_all_members_that_differ_alike(chrome: Any, matter: tuple[Desk, str]) -> None:
-    desk, url = matter
-    group = key_of(desk, "plans/plan_v1.txt")
-    (way,) = desk.group(group).alike
-    with closing(chrome.new_context(base_url=url)) as context:
-        page = context.new_page()
-        page.goto(f"/groups/{group}")
-        page.locator("table.alike tr[data-members] a").nth(1).focus()
-        row = press(page, desk, "2")
-        assert (row.changes, desk.group(group).alike[0].undecided) == (1, way.undecided - 1)
-        press(page, desk, "u")
-        page.locator("table.alike tr.way a").first.focus()
-        assert press(page, desk, "2").changes == way.size
-        press(page, desk, "u")
-        page.locator("table.alike tr.way a").first.focus()
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/pairs/**")
-        assert f"1 of {way.size} members" in page.inner_text("p.alike")
-        page.keyboard.press("m")
-        page.wait_for_url(f"**/pairs/{way.members[1]}/*")
-        page.goto(f"/groups/{group}")
-        page.click("table.alike tr.heads a >> nth=0")
-        page.wait_for_selector("table.alike tr.heads a[aria-current]")
-
-
-def test_the_checked_members_are_decided_together(chrome: Any, matter: tuple[Desk, str]) -> None:
-    desk, url = matter
-    with closing(chrome.new_context(base_url=url)) as context:
-        page = context.new_page()
-        page.goto(f"/groups/{key_of(desk, 'plans/plan_v1.txt')}")
-        boxes = page.locator("input[type=checkbox]")
-        assert boxes.count() == 5
-        boxes.nth(1).click()
-        boxes.nth(3).click(modifiers=["Shift"])
-        assert page.locator("input[name=member]:checked").count() == 3
-        assert press(page, desk, "1").changes == 3
-        assert press(page, desk, "u").undoes is not None
-        page.keyboard.press("1")  # none is checked: nothing is decided for the whole group
-        page.locator("table.members tbody a").first.focus()
-        page.keyboard.press("x")
-        assert page.locator("input[name=member]:checked").count() == 1
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1366, "light"), (390, "dark")])
-def test_members_are_a_line_of_versions_with_each_path_once(
-    chrome: Any, matter: tuple[Desk, str], width: int, scheme: str
-) -> None:
-    desk, url = matter
-    group = key_of(desk, "plans/plan_v1.txt")
-    view = {"viewport": {"width": width, "height": 768}, "color_scheme": scheme}
-    with closing(chrome.new_context(base_url=url, **view)) as context:
-        page = context.new_page()
-        page.goto(f"/groups/{group}")
-        steps = page.locator("table.members td.step").all_inner_texts()
-        shares = [similarity(line.step) if line.step is not None else "" for line in desk.group(group).members]
-        assert [step.rpartition(" ")[2] for step in steps] == shares
-        assert shares.count("") == 1
-        main = page.inner_text("main")
-        assert main.count("plans/") == 1  # the folder, beside the heading
-        assert violations(page, COLOURS) == []
-        page.locator("table.members tbody a").first.click()
-        page.wait_for_url("**/pairs/**")
-        pane = page.locator("#pane-members")
-        assert pane.is_visible() == (width > 1000)
-        assert [step.rpartition(" ")[2] for step in pane.locator(".step").all_text_contents()] == shares[1:]
-        assert pane.locator("li").count() == len(shares)
-
-
-def test_history_is_in_local_time_with_its_zone(chrome: Any, matter: tuple[Desk, str]) -> None:
-    desk, url = matter
-    key = key_of(desk, "plans/plan_v1.txt")
-    action = desk.keep(key, "keep", "Ann", 10**6).action
-    hour = (datetime.fromisoformat(action.at) + timedelta(hours=9)).strftime("%I:%M")
-    for script, shown in ((True, (hour, "GMT+9")), (False, (action.at[11:16], "UTC"))):
-        with closing(
-            chrome.new_context(base_url=url, timezone_id="Asia/Tokyo", java_script_enabled=script)
-        ) as context:
-            page = context.new_page()
-            page.goto("/history")
-            assert has_parts(page.locator("time").first.inner_text(), *shown)
-    desk.undo("Ann")
-
-
-def test_facets_count_the_groups_that_their_links_find(chrome: Any, matter: tuple[Desk, str]) -> None:
-    desk, _ = matter
-    found = desk.groups(Question())
-    facets = {facet.name: facet.values for facet in found.facets}
-    assert {"Size", "Folder"} <= set(facets)
-    for values in facets.values():
-        for value in values:
-            assert desk.groups(Question(value.clause)).found == value.groups
-    assert desk.groups(Question("path:deals/07")).found == 1
-    assert desk.groups(Question("NOT path:DEALS/")).found == 1
-    assert {line.title for line in found.lines} == {"deed", "plan"}

@@ -15,7 +15,7 @@ from neardup.collection.queries import FieldClause, Fingerprint, WordsClause
 from neardup.comparison.kinds import KINDS
 from neardup.deduplication.results import load
 from neardup.deduplication.reviews import Exported
-from neardup.display import counted, printable, similarity
+from neardup.display import counted, printable, similarity, without_common
 from neardup.errors import InputError
 from neardup.io.decisions import Action, Change, Fate, FateOf, Judgement, PairNote, Represents, Tag
 from neardup.review import source
@@ -128,8 +128,9 @@ def _of_pair(lines: Lines, decision: source.Decide) -> Judgements:
     group = int(lines.index.group_of[a])
     if group >= 0 and lines.made.heads[group] == a:
         a, b = b, a
-    named = lines.index.documents.printable_id
-    return Judgements(((a, b),), f"{verdict_sentence(decision)}: {named(a)} and {named(b)}")
+    folder, names = without_common(*(str(lines.index.documents.id(document)) for document in (a, b)))
+    within = f" in {printable(folder)}" if folder else ""  # last, where long lines are cut
+    return Judgements(((a, b),), f"{verdict_sentence(decision)}: {' and '.join(map(printable, names))}{within}")
 
 
 def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Judgements:

@@ -54,6 +54,7 @@ ROOM = "neardup.review.live"
 FILES = {
     "review.css": "text/css; charset=utf-8",
     "review.js": "text/javascript; charset=utf-8",
+    "early.js": "text/javascript; charset=utf-8",
     "keys.js": "text/javascript; charset=utf-8",
     "palette.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",

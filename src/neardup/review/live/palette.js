@@ -1,4 +1,4 @@
-// Dialogs that keys open.
+// Dialogs that keys open, and the panes.
 
 const one = (selector, within) => within.querySelector(selector);
 
@@ -22,4 +22,17 @@ export function ask(label) {
     one("label", made).textContent = label;
     made.showModal();
   });
+}
+
+// the panes beside a page are folded or shown, on later pages, too: early.js reads what is stored here
+export function fold(say) {
+  if (!document.querySelector(".panes")) return false;
+  const root = document.documentElement, folded = root.dataset.panes !== "folded";
+  root.dataset.panes = folded ? "folded" : "";
+  try {
+    localStorage.setItem("neardup-panes", root.dataset.panes);
+  } catch {
+    // without storage, on this page alone
+  }
+  say(`Panes are ${folded ? "folded" : "shown"}.`);
 }

@@ -1,7 +1,7 @@
 // Keys, and changes without loading a whole page. Everything works without this file, by links and forms.
 
 import { COMMANDS } from "./keys.js";
-import { ask } from "./palette.js"; // not loaded later: what is typed meanwhile would be keys
+import { ask, fold } from "./palette.js"; // not loaded later: what is typed meanwhile would be keys
 
 const STORED = "neardup-single-keys";
 const one = (selector, within = document) => within.querySelector(selector);
@@ -45,15 +45,20 @@ function show(text, address) {
   const page = new DOMParser().parseFromString(text, "text/html");
   const moved = new URL(address).pathname !== location.pathname;
   const scrolled = all(".pane").map((each) => [each.id, each.dataset.group, each.scrollTop]);
-  for (const part of ["header.bar", "main", "footer"]) {
+  for (const part of ["header.bar", "main", "body > footer"]) {
     const [old, made] = [one(part), one(part, page)];
     if (old && made) old.replaceWith(document.adoptNode(made));
+    else if (old) old.remove();
+    else if (made) document.body.append(document.adoptNode(made));
   }
+  all(".skip").forEach((each) => each.remove());
+  document.body.prepend(...page.querySelectorAll(".skip"));
   // the region of announcements stays the same element: screen readers may not watch a new one
   const news = one("#said") ? one("#said").textContent.trim() : "";
   if (one("#said") && region) one("#said").replaceWith(region);
   document.title = page.title;
   if (address !== location.href) history.pushState(null, "", address);
+  current = address.split("#")[0];
   if (!moved) {
     all("details > summary").filter((each) => opened.includes(each.textContent)).forEach((each) => { each.parentElement.open = true; });
   }
@@ -130,7 +135,10 @@ function showCurrent() {
   }
 }
 
-addEventListener("popstate", () => location.reload());
+// links to a part of the page, too, end here
+const page = () => location.href.split("#")[0];
+let current = page();
+addEventListener("popstate", () => { if (page() !== current) location.reload(); });
 
 // ---- lists and differences ----
 
@@ -146,7 +154,7 @@ function step(items, by, chosen) {
 function visit(target) {
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const place = target.getBoundingClientRect();
-  const inView = place.top > 80 && place.bottom < innerHeight - 100;  // between the bars
+  const inView = place.top > 80 && place.bottom < innerHeight - 100;
   if (!inView) target.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
   target.focus({ preventScroll: true });
 }
@@ -156,8 +164,7 @@ function line(by) {
   const row = document.activeElement.closest("tr");
   const target = items.length ? step(items, by, row && one("th a[href]", row)) : null;
   if (target) return visit(target);
-  const page = one(by > 0 ? "main a[rel=next]:not([data-do])" : "main a[rel=prev]:not([data-do])"); // of groups there are other keys
-  return page ? page.click() : false;
+  return press(one(`main a[rel=${by > 0 ? "next" : "prev"}]:not([data-do])`)); // groups have keys of their own
 }
 
 let difference = null;
@@ -268,6 +275,7 @@ function leave(event) {
 }
 
 const ACTS = {
+  panes: () => fold(say),
   "next-line": () => line(1),
   "previous-line": () => line(-1),
   "next-difference": () => differ(1),
@@ -344,14 +352,14 @@ function prepareMain() {
     const parts = { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
     time.textContent = new Date(time.dateTime).toLocaleString("en", parts);
   }
-  all("[data-steps]").forEach((each) => { each.hidden = false; });
+  all("[data-steps], [data-switch]").forEach((each) => { each.hidden = false; });
+  all("[data-switch][data-do=panes]").forEach((each) => each.addEventListener("click", () => fold(say)));
   all("[data-steps] button").forEach((each) => each.addEventListener("click", () => differ(Number(each.dataset.step))));
   later();
 }
 
 function prepare() {
   prepareMain();
-  all("[data-switch]").forEach((each) => { each.hidden = false; });
   const button = one("#switch");
   if (!button) return;
   const label = () => {
