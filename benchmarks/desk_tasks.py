@@ -194,12 +194,9 @@ Task = Callable[[Hand, str, Path], bool]
 
 
 def first_decision(hand: Hand, address: str, result: Path) -> bool:
-    """The first group, its first pair, the difference, a verdict."""
+    """The first undecided pair, the difference, a verdict."""
     hand.page.goto(address)
-    hand.press("j")
-    hand.press("Enter")
-    hand.press("j")
-    hand.press("Enter")
+    hand.press("n")
     hand.see(CHANGE)
     hand.press("2")
     return "done=" in hand.page.url
