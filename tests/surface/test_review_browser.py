@@ -252,7 +252,7 @@ def test_the_keyboard_can_leave_every_part_of_a_pair(page: Any, desk: Desk) -> N
 
 def pages_of(desk: Desk) -> list[str]:
     addresses = ["/", "/?filter=size>(", "/queues/undecided", "/threshold", "/kinds", "/kinds?kind=numbers+only"]
-    addresses += ["/history", "/sitting", "/export", "/keys", "/groups/99999"]
+    addresses += ["/history", "/sitting", "/batches", "/export", "/keys", "/groups/99999"]
     for id in ("memo-1", "letter", "ar-1", "ja-1"):
         key = key_of(desk, id)
         member = next(each.key for each in desk.group(key).members if not each.representative)

@@ -13,7 +13,7 @@ from neardup.collection.fields import (
 )
 from neardup.collection.groups.formation import THRESHOLD
 from neardup.collection.groups.methods import (
-    TaggedDocuments, collection_table, require_verdict, tag_chosen, tags_page,
+    TaggedDocuments, collection_table, require_verdict, store_reviewing, tag_chosen, tags_page,
 )
 from neardup.collection.groups.thresholds import regroup
 from neardup.collection.intake import OnDuplicate, StorableRows, intake_of

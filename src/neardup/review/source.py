@@ -74,6 +74,39 @@ class ReviewProgress:
 
 
 @dataclass(frozen=True)
+class BatchLine:
+    """The groups that are handed to a person, "" for those handed to nobody, with their pairs.
+
+    ``clause`` finds them in a filter; ``next`` is the first pair without a verdict, by text at stake.
+    """
+
+    person: str
+    clause: str
+    groups: int
+    pairs: int
+    decided: int
+    next: tuple[Key, Key] | None
+
+
+@dataclass(frozen=True)
+class HandOut:
+    """The groups that ``filter`` finds, handed to ``people`` by the reviewer ``by``.
+
+    Each person has a share of the pairs, in numbers of any scale; without people the groups are taken back.
+    ``each`` limits the groups of one person, which are the first ones in ``order``. Groups without an undecided
+    pair are left out, and unless ``again``, those in a batch.
+    """
+
+    filter: str
+    order: Order
+    people: tuple[tuple[str, float], ...]
+    each: int | None
+    again: bool
+    by: str
+    seen: int
+
+
+@dataclass(frozen=True)
 class SittingLine:
     """Pairs with a verdict, and the documents and groups that they are of; ``words`` name the verdict."""
 

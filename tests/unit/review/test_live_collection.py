@@ -41,6 +41,7 @@ def test_every_page_of_a_collection_is_there(pages: Pages, collection: Collectio
         "/threshold",
         "/history",
         "/sitting",
+        "/batches",
         "/export",
         "/keys",
         "/kinds",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import re
@@ -65,6 +66,7 @@ EVERY = (
     NUMBERS,
     "/history",
     "/sitting",
+    "/batches",
     "/export",
     "/keys",
 )
@@ -272,6 +274,24 @@ def test_the_sitting_is_on_a_page_that_every_footer_leads_to(pages: Pages, desk:
     seen = pages.get("/sitting")
     assert has_parts(seen.words, "duplicate 1 2 1", "together 1 2 1", "notes 1", "left 2 pairs in 2 groups")
     assert "actions undone" not in seen.words
+
+
+def test_groups_are_handed_out_by_a_form_and_taken_back(pages: Pages) -> None:
+    first = pages.get("/batches?filter=harbour")
+    assert has_parts(first.words, "nobody 2 3 0 3 Next undecided")
+    assert 'value="harbour"' in first.text
+    for people in ("", ",", "Ann: 0", "Ann: x", "Ann, Ann"):
+        assert pages.submit(first, "/hand-out", people=people).status == 422
+    done = pages.get(pages.submit(first, "/hand-out", people="Ann Lee: 3, Bea").to)
+    assert has_parts(done.words, "to Ann Lee 1, Bea 0", "Ann Lee 1 2 0 2")
+    link = 'href="/?filter=batch%3A%22Ann+Lee%22"'
+    assert link in done.text
+    assert "1 group" in pages.get(html.unescape(link.removeprefix('href="')[:-1])).words
+    pages.submit(done, "/take-back")
+    back = pages.get("/batches")
+    assert has_parts(back.words, "nobody 2 3 0 3")
+    assert "Ann Lee 1" not in back.words
+    assert pages.submit(back, "/undo").to == "/batches?done=3"
 
 
 def test_history_names_who_and_when_and_undoes_any_action(pages: Pages, desk: Desk) -> None:

@@ -132,6 +132,7 @@ def on_screen(sheet: str) -> list[str]:
     """The declarations of a style sheet but those for paper, whose sizes are in points."""
     source = Path(neardup.__file__).parents[1] / sheet
     rules = re.sub(r"/\*.*?\*/", "", source.read_text(encoding="utf-8"), flags=re.DOTALL)
+    rules = re.sub(r"@page \{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}", "", rules)
     screen = re.sub(r"@media print \{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", rules)
     return [
         part.strip() for block in re.findall(r"\{([^{}]*)\}", screen) for part in block.split(";") if part.strip()

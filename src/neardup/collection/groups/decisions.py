@@ -9,7 +9,7 @@ from neardup.collection.sets import Sets
 from neardup.collection.store import Store
 from neardup.display import counted, printable
 from neardup.errors import InputError
-from neardup.io.decisions import NOTE, TAG, TOGETHER, Action, Decided, InForce, Logged, Verdict
+from neardup.io.decisions import BATCH, NOTE, TAG, TOGETHER, Action, Decided, InForce, Logged, Verdict
 
 
 class Deciding:
@@ -53,12 +53,16 @@ class Deciding:
         self, pairs: Sequence[Pair], note: str, by: str, *, seen: int | None = None, what: str = ""
     ) -> Action:
         """Store a note on pairs, which changes no group; an empty one takes it away. Raises as :meth:`decide`."""
-        subjects = [(NOTE, *pair) for pair in dict.fromkeys(pairs)]
+        rows = [Decided((NOTE, *pair), NOTE, note) for pair in dict.fromkeys(pairs)]
+        return self.store(rows, by, what or f"{NOTE}: {counted(len(rows), 'pair')}", seen=seen)
+
+    def store(self, rows: Sequence[Decided], by: str, what: str, *, seen: int | None) -> Action:
+        """Store decisions that change no group, as one action. Raises as :meth:`decide`."""
         if seen is not None:
-            self._log.require_unchanged(subjects, seen)
-        number = self._log.begin(by, what or f"{NOTE}: {counted(len(subjects), 'pair')}", len(subjects))
-        for subject in subjects:
-            self._log.decide(number, Decided(subject, NOTE, note))
+            self._log.require_unchanged([row.subject for row in rows], seen)
+        number = self._log.begin(by, what, len(rows))
+        for row in rows:
+            self._log.decide(number, row)
         return self._log.action(number)
 
     def tag(
@@ -128,7 +132,8 @@ class Deciding:
         return f"{verdict or 'verdict withdrawn'}: {a} and {b}{more}"
 
     def _require_there(self, rows: Sequence[Logged], action: int) -> None:
-        named = {one for row in rows for one in ((row.a,) if row.kind.startswith(TAG) else (row.a, row.b))}
+        pairs = (row for row in rows if row.kind != BATCH)  # which is about a group
+        named = {one for row in pairs for one in ((row.a,) if row.kind.startswith(TAG) else (row.a, row.b))}
         numbers = np.array(sorted(named), np.int64)
         if len(self._store.rows(numbers)) < len(numbers):
             raise InputError(

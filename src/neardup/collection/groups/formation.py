@@ -17,7 +17,7 @@ import numpy as np
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow
 from neardup.collection.sets import Sets, reaches
 from neardup.collection.store import Store
-from neardup.io.decisions import TOGETHER, Decided, InForce, Verdict
+from neardup.io.decisions import SECOND, TOGETHER, Decided, InForce, Verdict
 
 Pair = tuple[int, int]
 
@@ -187,7 +187,11 @@ class Grouping:
         gone = set(documents)
         memberships = self._tables.memberships(documents)
         decisions = self._log.pairs_of(documents)
-        others = [*self._log.tags_of(documents), *self._log.notes_of(documents)]
+        others = [
+            *self._log.tags_of(documents),
+            *self._log.notes_of(documents),
+            *self._log.notes_of(documents, SECOND),
+        ]
         withdrawn = len(decisions) + len(others)
         action = self._log.begin(None, "verdict withdrawn", withdrawn) if withdrawn else 0
         for row in others:

@@ -19,19 +19,27 @@ from neardup.collection.groups.thresholds import regroup
 from neardup.collection.near import Near
 from neardup.collection.sets import Sets, reaches
 from neardup.collection.store import Store
-from neardup.display import counted
+from neardup.display import counted, printable
 from neardup.errors import InputError, SettingError
 from neardup.io.decisions import (
+    BATCH,
+    HANDED,
     NOTE,
+    SECOND,
     TAG,
     WITHDRAWN,
     Action,
+    HandOver,
     Imported,
     InForce,
+    SecondReview,
+    SecondVerdict,
     Verdict,
     read_pairs,
     read_rows,
     require_tag,
+    rows_of,
+    second_words,
 )
 from neardup.runtime import Progress
 from neardup.tables import Int64s
@@ -457,6 +465,37 @@ def tag_chosen(
         return Deciding(store).tag(numbers, tag, on=on, by=by, what=what, seen=known)
 
 
+def store_reviewing(
+    collection: GroupsAndDecisions,
+    changes: Sequence[HandOver | SecondReview | SecondVerdict],
+    *,
+    by: str,
+    what: str,
+    seen: int | None = None,
+) -> Action:
+    """Store batches, pairs handed out for a second verdict, and second verdicts, which change no group.
+
+    A group is named by its representative. Raises InputError for unknown documents, and for one in no group.
+    """
+    by, what, store = _storable("by", by), _storable("what", what), collection.store
+    with store.writing():
+        named = {id for one in changes for id in ((one.group,) if isinstance(one, HandOver) else (one.a, one.b))}
+        there = store.numbers(sorted(map(str, named)))
+        if missing := [str(id) for id in named if str(id) not in there]:
+            raise unknown_error(missing)
+        groups = {number: row.group for number, row in store.groups.memberships(list(there.values())).items()}
+        rows = []
+        for one in changes:
+            if isinstance(one, HandOver):
+                if (group := groups.get(there[str(one.group)])) is None:
+                    raise InputError(f"{printable(one.group)} is in no group", "The representative of a group")
+                [row] = rows_of([replace(one, group=group)])
+                rows.append(row._replace(subject=(BATCH, group, 0)))
+            else:
+                rows += rows_of([replace(one, a=there[str(one.a)], b=there[str(one.b)])])
+        return Deciding(store).store(rows, by, what, seen=None if seen is None else place(seen))
+
+
 def tags_of(store: Store, numbers: Iterable[int] | None) -> dict[str, tuple[str, ...]]:
     """Return the tags of these documents, or of all, by id; documents without tags are left out."""
     tags: dict[int, list[str]] = {}
@@ -554,3 +593,12 @@ def _decisions(store: Store) -> Iterator[tuple[Any, ...]]:
             yield one.verdict, one.a, one.b, one.note, one.by, one.at, one.number
     noted = [row for row in store.decisions.notes_of() if row.note]
     yield from ((NOTE, one.a, one.b, one.note, one.by, one.at, one.number) for one in decisions_of(store, noted))
+    for one in decisions_of(store, store.decisions.notes_of(kind=SECOND)):
+        verdict = None if one.verdict == HANDED else one.verdict
+        yield second_words(verdict), one.a, one.b, one.note, one.by, one.at, one.number
+    handed = {row.a: row for row in store.decisions.notes_of(kind=BATCH)}
+    groups = store.groups.rows(handed)
+    heads = _documents(store, [groups[number].representative for number in groups])
+    for number, group in groups.items():
+        row = handed[number]
+        yield BATCH, heads[group.representative].id, None, row.value, row.by, row.at, row.number

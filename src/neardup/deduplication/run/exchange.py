@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +13,14 @@ from neardup.deduplication.run.kinds import KIND
 from neardup.deduplication.run.places import InputDocument, input_documents
 from neardup.deduplication.run.records import ResultRecord
 from neardup.deduplication.run.result_folder import read_result
-from neardup.deduplication.run.review_decisions import Item, ReviewedResult, items_of, sizes_of
+from neardup.deduplication.run.review_decisions import ReviewedResult, items_of, sizes_of
 from neardup.deduplication.run.sides import with_side_names
 from neardup.deduplication.run.stored_review import after_review
 from neardup.display import counted, printable
 from neardup.errors import InputError, SettingError
 from neardup.io.contents import ATTACHMENTS, Attachment, own_of, stored_attachments
 from neardup.io.decisions import (
+    BATCH,
     WITHDRAWN,
     DecisionRow,
     DecisionState,
@@ -34,6 +35,7 @@ from neardup.io.decisions import (
     Tag,
     Verdict,
     read_rows,
+    second_words,
 )
 from neardup.io.outputs import FORMS, as_bytes_of, formulas
 from neardup.runtime import SILENT, Progress
@@ -341,17 +343,20 @@ def _kinds(result: ResultRecord, ids: Sequence[Id], leads: Sequence[Id]) -> list
 
 
 def _decisions(state: DecisionState) -> pa.Table:
-    items = sorted([*items_of(state), *_own_notes(state)], key=lambda item: -item.action)
-    notes = [_note(state, item.sort, item.ids) for item in items]
+    lines = [
+        _Line(one.sort, one.ids, _note(state, one.sort, one.ids), one.by, one.at, one.action)
+        for one in items_of(state)
+    ]
+    items = sorted([*lines, *_own_notes(state), *_review_lines(state)], key=lambda item: -item.action)
     others = [item.ids[1] if len(item.ids) > 1 else None for item in items]
     texts = {
-        "note": notes,
+        "note": [item.note for item in items],
         "by": [item.by for item in items],
         "at": [item.at for item in items],
     }
     return pa.table(
         {
-            "decision": pa.array([item.sort for item in items], pa.string()),
+            "decision": pa.array([item.decision for item in items], pa.string()),
             "id": _ids([item.ids[0] for item in items], others),
             "other": _ids(others, [item.ids[0] for item in items]),
             **{name: pa.array(values, pa.string()) for name, values in texts.items()},
@@ -360,11 +365,31 @@ def _decisions(state: DecisionState) -> pa.Table:
     )
 
 
-def _own_notes(state: DecisionState) -> Iterator[Item]:
+class _Line(NamedTuple):
+    """A line of the table of decisions: the decision in words, and one or two ids."""
+
+    decision: str
+    ids: tuple[Id, ...]
+    note: str
+    by: str
+    at: str
+    action: int
+
+
+def _own_notes(state: DecisionState) -> Iterator[_Line]:
     """Yield the notes on pairs without a verdict, in the order of their ids."""
     for pair, one in sorted(state.notes.items(), key=lambda noted: [(type(id).__name__, id) for id in noted[0]]):
         if one.note and pair not in state.judgements:
-            yield Item("note", pair, one.by, one.at, one.action)
+            yield _Line("note", pair, one.note, one.by, one.at, one.action)
+
+
+def _review_lines(state: DecisionState) -> Iterator[_Line]:
+    """Yield batches and second looks at pairs; the note of a batch, and of a look that waits, is the person."""
+    for group, handed in state.batches.items():
+        yield _Line(BATCH, (group,), handed.person, handed.by, handed.at, handed.action)
+    for pair, look in state.seconds.items():
+        note = look.person if look.verdict is None else look.note
+        yield _Line(second_words(look.verdict), pair, note, look.by, look.at, look.action)
 
 
 def _note(state: DecisionState, sort: str, ids: tuple[Id, ...]) -> str:

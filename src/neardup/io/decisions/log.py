@@ -58,12 +58,25 @@ TAG = "tag:"
 NOTE = "note"
 """The kind of a note on two documents, and its value."""
 
+BATCH, SECOND, HANDED = "batch", "second", "handed"
+"""The kinds of a group handed to a person and of a second look at a pair. The value of a look that waits is
+``HANDED``, with the person as its note."""
+
 Subject = tuple[str, Any, Any]
 """A kind of decision and its ids as they are stored; the second is "" for decisions about one document."""
 
 _ID = int | str | bytes
 _ACTION_TYPES = (int, str, str | None, str, int, int | None, int | None)
 _LOGGED_TYPES = (int, int, str, _ID, _ID, _ID | None, str, float | None, int | None, int | None)
+
+
+def second_words(verdict: str | None) -> str:
+    """Return a second look at a pair as exports name it, by its verdict; None for one that waits.
+
+    >>> second_words(None), second_words("not alike")
+    ('second review', 'second not alike')
+    """
+    return f"{SECOND} {verdict or 'review'}"
 
 
 class Decided(NamedTuple):
@@ -222,11 +235,11 @@ class DecisionLog:
             return known
         try:
             if not known.number:
-                return _state_with(known, number, (), self._in_force(""))
+                return self._state_with(known, number, (), self._in_force(""))
             later = "SELECT kind, a, b FROM decisions WHERE action > ?"
             subjects = self._run(f"SELECT DISTINCT kind, a, b FROM ({later}) AS later", known.number)
             held = self._in_force(f" AND (v.kind, v.a, v.b) IN ({later})", known.number)
-            return _state_with(known, number, subjects, held)
+            return self._state_with(known, number, subjects, held)
         except (ValueError, TypeError, KeyError) as error:
             raise self._damaged(f"a stored value differs from the written one ({error})") from error
 
@@ -254,11 +267,22 @@ class DecisionLog:
         where = f" AND v.kind = 'pair' AND (v.a IN {_LISTED} OR v.b IN {_LISTED}) ORDER BY v.number"
         return self._in_force(where, listed, listed)
 
-    def notes_of(self, documents: Iterable[int] | None = None) -> list[InForce]:
-        """Return the notes on pairs with any of the documents, which are named by numbers, or all notes."""
+    def notes_of(self, documents: Iterable[int] | None = None, kind: str = NOTE) -> list[InForce]:
+        """Return the notes on pairs with any of the documents, which are named by numbers, or all notes.
+
+        ``kind`` SECOND: the second looks at pairs.
+        """
         where, listed = " AND v.kind = ?", () if documents is None else (json.dumps(list(documents)),) * 2
         where += f" AND (v.a IN {_LISTED} OR v.b IN {_LISTED})" if listed else ""
-        return self._in_force(f"{where} ORDER BY v.number", NOTE, *listed)
+        return self._in_force(f"{where} ORDER BY v.number", kind, *listed)
+
+    def first_verdict(self, second: InForce) -> records.JudgedPair | None:
+        """Return the verdict on a pair that held when its second verdict was given."""
+        last = self._last_row(("pair", second.a, second.b), until=second.action)
+        if last is None or last.after is None:
+            return None
+        [row] = self._with_actions(self._logged_rows(f"{_DECISION} WHERE v.number = ?", last.after))
+        return records.JudgedPair(row.by, row.at, row.action, row.note, row.value)
 
     def pairs_after(self, number: int, limit: int) -> list[InForce]:
         """Return the first ``limit`` verdicts on pairs whose rows have a number above ``number``."""
@@ -318,7 +342,9 @@ class DecisionLog:
         return rows[0][0] if rows else None
 
     def _in_force(self, where: str, *parameters: Any) -> list[InForce]:
-        rows = self._logged_rows(f"{_DECISION} WHERE {_IN_FORCE}{where}", *parameters)
+        return self._with_actions(self._logged_rows(f"{_DECISION} WHERE {_IN_FORCE}{where}", *parameters))
+
+    def _with_actions(self, rows: list[Logged]) -> list[InForce]:
         numbers = json.dumps(sorted({row.action for row in rows}))
         actions = {row[0]: row for row in self._actions(f"WHERE number IN {_LISTED}", numbers)}
         try:
@@ -351,6 +377,50 @@ class DecisionLog:
                 raise self._damaged("a stored value differs from the written one")
             rows.append(row)
         return rows
+
+    def _state_with(
+        self,
+        before: records.DecisionState,
+        number: int,
+        subjects: Iterable[Subject],
+        now: Iterable[InForce],
+    ) -> records.DecisionState:
+        """Return the state after the action ``number``: ``subjects`` have changed, and ``now`` hold of them.
+
+        Raises ValueError, TypeError or KeyError for values that no decision has.
+        """
+        maps: dict[str, dict[Any, Any]] = {
+            "pair": dict(before.judgements),
+            "fate": dict(before.fates),
+            "represents": dict(before.choices),
+            NOTE: dict(before.notes),
+            BATCH: dict(before.batches),
+            SECOND: dict(before.seconds),
+        }
+        tags = {id: set(of_id) for id, of_id in before.tags.items()}
+        for kind, a, b in subjects:
+            if kind == "tag" or kind.startswith(TAG):
+                tags.get(_id_of(a), set()).discard(_tag(kind, b))
+            else:
+                maps[kind].pop(_key(kind, a, b), None)
+        for row in now:
+            if row.kind == "tag" or row.kind.startswith(TAG):
+                tags.setdefault(_id_of(row.a), set()).add(_tag(row.kind, row.b))
+            elif row.kind == SECOND:
+                maps[SECOND][_key(SECOND, row.a, row.b)] = self._second_look(row)
+            else:
+                maps[row.kind][_key(row.kind, row.a, row.b)] = _decision(row)
+        of_ids = {id: tuple(sorted(of_id)) for id, of_id in tags.items() if of_id}
+        return records.DecisionState(
+            number, maps["pair"], maps["fate"], maps["represents"], of_ids, maps[NOTE], maps[BATCH], maps[SECOND]
+        )
+
+    def _second_look(self, row: InForce) -> records.SecondLook:
+        if row.value == HANDED:
+            return records.SecondLook(row.by, row.at, row.action, "", row.note, None, None)
+        if row.value not in get_args(records.Verdict):
+            raise ValueError("a second verdict does not exist")
+        return records.SecondLook(row.by, row.at, row.action, row.note, row.by, row.value, self.first_verdict(row))
 
     def _changed_meanwhile_error(self, number: int, therefore: str) -> ChangedMeanwhileError:
         _, at, by, what, changes, *_ = self._action_row(number)
@@ -420,8 +490,19 @@ def _row_of(change: records.Change) -> Decided:
             return Decided(("represents", _stored_id(group), ""), value, "")
         case records.Tag(id, tag, on):
             return Decided(("tag", _stored_id(id), require_tag(tag)), 1 if on else None, "")
+        case records.HandOver(group, person):
+            return Decided((BATCH, _stored_id(group), ""), None if person is None else require_name(person), "")
+        case records.SecondReview(a, b, person):
+            one, other = map(_stored_id, records.pair_of(a, b))
+            handed = (None, "") if person is None else (HANDED, require_name(person))
+            return Decided((SECOND, one, other), *handed)
+        case records.SecondVerdict(a, b, verdict, note):
+            _require_one_of(verdict, get_args(records.Verdict))
+            one, other = map(_stored_id, records.pair_of(a, b))
+            return Decided((SECOND, one, other), verdict, _text(note, "note", MOST_NOTE))
     raise InputError(
-        f"{type(change).__name__} is not a decision", "Judgement, PairNote, FateOf, Represents or Tag"
+        f"{type(change).__name__} is not a decision",
+        "Judgement, PairNote, FateOf, Represents, Tag, HandOver, SecondReview or SecondVerdict",
     )
 
 
@@ -471,51 +552,23 @@ def _line(text: str, name: str, most: int) -> str:
     return _text(text, name, most)
 
 
-def _state_with(
-    before: records.DecisionState, number: int, subjects: Iterable[Subject], now: Iterable[InForce]
-) -> records.DecisionState:
-    """Return the state after the action ``number``: ``subjects`` have changed, and ``now`` hold of them.
-
-    Raises ValueError, TypeError or KeyError for values that no decision has.
-    """
-    maps: dict[str, dict[Any, Any]] = {
-        "pair": dict(before.judgements),
-        "fate": dict(before.fates),
-        "represents": dict(before.choices),
-        NOTE: dict(before.notes),
-    }
-    tags = {id: set(of_id) for id, of_id in before.tags.items()}
-    for kind, a, b in subjects:
-        if kind == "tag" or kind.startswith(TAG):
-            tags.get(_id_of(a), set()).discard(_tag(kind, b))
-        else:
-            maps[kind].pop(_key(kind, a, b), None)
-    for row in now:
-        if row.kind == "tag" or row.kind.startswith(TAG):
-            tags.setdefault(_id_of(row.a), set()).add(_tag(row.kind, row.b))
-        else:
-            maps[row.kind][_key(row.kind, row.a, row.b)] = _decision(row)
-    of_ids = {id: tuple(sorted(of_id)) for id, of_id in tags.items() if of_id}
-    return records.DecisionState(number, maps["pair"], maps["fate"], maps["represents"], of_ids, maps[NOTE])
-
-
 def _tag(kind: str, b: Any) -> str:
     return str(b) if kind == "tag" else kind.removeprefix(TAG)
 
 
 def _key(kind: str, a: Any, b: Any) -> Any:
-    return (_id_of(a), _id_of(b)) if kind in ("pair", NOTE) else _id_of(a)
+    return (_id_of(a), _id_of(b)) if kind in ("pair", NOTE, SECOND) else _id_of(a)
 
 
-def _decision(
-    row: InForce,
-) -> records.JudgedPair | records.NotedPair | records.DecidedFate | records.ChosenRepresentative:
+def _decision(row: InForce) -> Any:
     if row.kind == NOTE:
-        return records.NotedPair(row.note, row.by, row.at, row.action)
+        return records.NotedPair(row.by, row.at, row.action, row.note)
+    if row.kind == BATCH:
+        return records.HandedGroup(row.by, row.at, row.action, str(row.value))
     if row.kind == "represents":
-        return records.ChosenRepresentative(_id_of(row.value), row.by, row.at, row.action)
+        return records.ChosenRepresentative(row.by, row.at, row.action, _id_of(row.value))
     if row.value not in get_args(records.Verdict if row.kind == "pair" else records.Fate):
         raise ValueError("a decision has a value that does not exist")
     if row.kind == "pair":
-        return records.JudgedPair(row.note, row.by, row.at, row.action, row.value)
-    return records.DecidedFate(row.value, row.note, row.by, row.at, row.action)
+        return records.JudgedPair(row.by, row.at, row.action, row.note, row.value)
+    return records.DecidedFate(row.by, row.at, row.action, row.value, row.note)

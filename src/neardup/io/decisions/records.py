@@ -64,7 +64,34 @@ class Tag:
     on: bool = True
 
 
-Change: TypeAlias = Judgement | PairNote | FateOf | Represents | Tag
+@dataclass(frozen=True)
+class HandOver:
+    """The group that ``group`` represents in the result is handed to ``person``; None takes it back."""
+
+    group: Id
+    person: str | None
+
+
+@dataclass(frozen=True)
+class SecondReview:
+    """The pair is handed to ``person`` for a second verdict; None takes it back."""
+
+    a: Id
+    b: Id
+    person: str | None
+
+
+@dataclass(frozen=True)
+class SecondVerdict:
+    """The second verdict on two documents. It is stored beside the first one, which counts."""
+
+    a: Id
+    b: Id
+    verdict: Verdict
+    note: str = ""
+
+
+Change: TypeAlias = Judgement | PairNote | FateOf | Represents | Tag | HandOver | SecondReview | SecondVerdict
 
 
 @dataclass(frozen=True)
@@ -85,49 +112,69 @@ class Action:
 
 
 @dataclass(frozen=True)
-class NotedPair:
-    """The note on a pair as it holds now: by whom, when, and the number of its action."""
+class StandingDecision:
+    """A decision as it holds now: by whom, when, and the number of its action."""
 
-    note: str
     by: str
     at: str
     action: int
 
 
 @dataclass(frozen=True)
+class NotedPair(StandingDecision):
+    """The note on a pair."""
+
+    note: str
+
+
+@dataclass(frozen=True)
 class JudgedPair(NotedPair):
-    """The verdict on a pair as it holds now, with its note."""
+    """The verdict on a pair, with its note."""
 
     verdict: Verdict
 
 
 @dataclass(frozen=True)
-class DecidedFate:
-    """The fate of a document as it holds now: by whom, when, and the number of its action."""
+class DecidedFate(StandingDecision):
+    """The fate of a document, with its note."""
 
     fate: Fate
     note: str
-    by: str
-    at: str
-    action: int
 
 
 @dataclass(frozen=True)
-class ChosenRepresentative:
-    """The document that represents a group as it holds now: by whom, when, and the number of its action."""
+class ChosenRepresentative(StandingDecision):
+    """The document that represents a group."""
 
     id: Id
-    by: str
-    at: str
-    action: int
+
+
+@dataclass(frozen=True)
+class HandedGroup(StandingDecision):
+    """The person whose batch a group is in."""
+
+    person: str
+
+
+@dataclass(frozen=True)
+class SecondLook(NotedPair):
+    """A pair that ``person`` looks at as the second one; ``verdict`` is None as long as it waits.
+
+    ``first`` is the verdict that held before the second one; None for a pair that waits.
+    """
+
+    person: str
+    verdict: Verdict | None
+    first: JudgedPair | None
 
 
 @dataclass(frozen=True)
 class DecisionState:
     """All decisions that hold after the action ``number``; 0 before the first.
 
-    The keys of ``judgements`` and ``notes`` are pairs in canonical order (see :func:`pair_of`). ``choices`` holds
-    the chosen representatives with their authors, ``represents`` only their ids. ``tags`` are sorted.
+    The keys of ``judgements``, ``notes`` and ``seconds`` are pairs in canonical order (see :func:`pair_of`).
+    ``choices`` holds the chosen representatives with their authors, ``represents`` only their ids. ``tags`` are
+    sorted. ``batches`` names groups by their representatives in the result.
     """
 
     number: int
@@ -136,11 +183,39 @@ class DecisionState:
     choices: Mapping[Id, ChosenRepresentative]
     tags: Mapping[Id, tuple[str, ...]]
     notes: Mapping[tuple[Id, Id], NotedPair] = field(default_factory=dict)
+    batches: Mapping[Id, HandedGroup] = field(default_factory=dict)
+    seconds: Mapping[tuple[Id, Id], SecondLook] = field(default_factory=dict)
 
     @cached_property
     def represents(self) -> Mapping[Id, Id]:
         """The chosen representative of each group."""
         return {group: choice.id for group, choice in self.choices.items()}
+
+    @cached_property
+    def conflicts(self) -> frozenset[tuple[Id, Id]]:
+        """The pairs whose second verdict differs from the one that counts, and that was given before it."""
+        return frozenset(
+            pair
+            for pair, second in self.seconds.items()
+            if second.verdict is not None
+            and (counts := self.judgements.get(pair)) is not None
+            and counts.action < second.action
+            and counts.verdict != second.verdict
+        )
+
+    @cached_property
+    def waiting(self) -> Mapping[str, frozenset[tuple[Id, Id]]]:
+        """The pairs that wait for the second verdict of each person, whose first one is by somebody else."""
+        waiting: dict[str, set[tuple[Id, Id]]] = {}
+        for pair, second in self.seconds.items():
+            counts = self.judgements.get(pair)
+            if second.verdict is None and counts is not None and counts.by != second.person:
+                waiting.setdefault(second.person, set()).add(pair)
+        return {person: frozenset(pairs) for person, pairs in waiting.items()}
+
+    def waits(self, a: Id, b: Id, person: str) -> bool:
+        """Return whether a pair, in any order, waits for the second verdict of a person."""
+        return pair_of(a, b) in self.waiting.get(person, ())
 
     def verdict(self, a: Id, b: Id) -> JudgedPair | None:
         """Return the verdict on a pair, in any order."""

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.decisions.log import BATCH, SECOND
 from neardup.io.decisions.records import Action
 from neardup.io.writers.exports import FORMS, QUOTE, SEPARATOR, unprotect_formula
 from neardup.io.writers.spreadsheets import workbook_rows
@@ -84,13 +85,15 @@ class PairRow(NamedTuple):
 def read_pairs(path: Path, form: str) -> list[PairRow] | None:
     """Return the decisions of a file with the columns id, other and decision; None if it lacks one of these.
 
-    Rows with an empty decision are left out. Raises InputError for a file that cannot be read.
+    Rows with an empty decision, batches and second looks are left out. Raises InputError for a file that cannot be
+    read.
     """
     pairs = []
     for row in _rows(path, form):
         if not {"id", "other", "decision"} <= row.keys():
             return None
-        if word := _word(_text(row["decision"])):
+        word = _word(_text(row["decision"]))
+        if word and word.partition(" ")[0] not in (BATCH, SECOND):
             pairs.append(PairRow(_text(row["id"]), _text(row["other"]), word, _text(row.get("note")).strip()))
     return pairs
 

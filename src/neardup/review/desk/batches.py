@@ -1,15 +1,21 @@
-"""The work of the people of a review: their sittings."""
+"""The work of the people of a review: their batches and sittings."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
 import numpy as np
 
-from neardup.io.decisions import Action, Id
+from neardup.display import counted, number, printable
+from neardup.errors import InputError
+from neardup.io.decisions import Action, Change, HandOver, Id
 from neardup.review import source
+from neardup.review.desk.facets import clause_of
+from neardup.review.desk.filters import NOBODY
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.verdicts import VERDICTS, VerdictIndex
+from neardup.tables import Bools, Int64s
 
 K = TypeVar("K")
 
@@ -17,6 +23,81 @@ PAUSE = 15 * 60.0
 """Seconds between two actions of one sitting, at most."""
 MOST_ACTIONS = 5000
 """Actions that are looked through for a sitting."""
+
+
+def deal(pairs: Sequence[int], shares: Sequence[float], each: int | None = None) -> list[int]:
+    """Return the place of the person for each group, in turn; −1 for groups that are left over.
+
+    A group goes to the person who has, with it, the fewest ``pairs`` for a share; of equals to the first. Nobody
+    gets more than ``each`` groups.
+
+    >>> deal([5, 3, 1, 1, 9], [1, 1]), deal([1, 1, 1, 1], [3, 1]), deal([4, 4, 4], [1, 1], each=1)
+    ([0, 1, 1, 1, 0], [0, 0, 0, 1], [0, 1, -1])
+    """
+    loads, groups, places = [0.0] * len(shares), [0] * len(shares), []
+    for size in pairs:
+        free = [place for place in range(len(shares)) if each is None or groups[place] < each]
+        place = min(free, key=lambda one: ((loads[one] + size) / shares[one], one), default=-1)
+        if place >= 0:
+            loads[place] += size
+            groups[place] += 1
+        places.append(place)
+    return places
+
+
+def hand_out(
+    index: ResultIndex, verdicts: VerdictIndex, listed: Bools, keys: Int64s, order: source.HandOut
+) -> tuple[list[Change], str]:
+    """Return the batches that ``order`` makes of the ``listed`` groups, and a sentence; ``keys`` order the groups.
+
+    Raises InputError for impossible people, and if there is no such group.
+    """
+    names, shares = [name for name, _ in order.people], [share for _, share in order.people]
+    if len({name.casefold() for name in names}) < len(names) or NOBODY in names:
+        given = f"The people are {printable(', '.join(names))}"
+        raise InputError(given, f"Different names, and none is {NOBODY}")
+    wanted = listed & (verdicts.open if names else verdicts.batch >= 0)
+    if names and not order.again:
+        wanted &= verdicts.batch < 0
+    groups = np.flatnonzero(wanted)
+    groups = groups[np.argsort(keys[groups])]
+    places = deal((verdicts.pairs - verdicts.count)[groups].tolist(), shares, order.each)
+    heads = [index.documents.id(head) for head in index.heads[groups].tolist()]
+    changes: list[Change] = [
+        HandOver(head, names[place] if names else None)
+        for head, place in zip(heads, places, strict=True)
+        if place >= 0 or not names
+    ]
+    if not changes:
+        allowed = "Groups with undecided pairs that are in no batch" if names else "Groups in a batch"
+        raise InputError("The filter finds no group to change", allowed, "Try another filter, or hand out again")
+    found = f" found by {printable(order.filter.strip())}" if order.filter.strip() else ""
+    counts = Counter(places)
+    to = ", ".join(f"{name} {number(counts[place])}" for place, name in enumerate(names))
+    return changes, f"batch: {counted(len(changes), 'group')}{found} {'to ' + to if names else 'taken back'}"
+
+
+def batch_lines(
+    verdicts: VerdictIndex, keys: Int64s, pair_of: Callable[[int], tuple[source.Key, source.Key]]
+) -> tuple[source.BatchLine, ...]:
+    """Return the batches by name, then the groups in none; ``keys`` order the groups."""
+    numbers = sorted(range(len(verdicts.people)), key=lambda one: verdicts.people[one].casefold())
+    lines = []
+    for place in (*numbers, -1):
+        own = verdicts.batch == place
+        waiting = np.flatnonzero(own & verdicts.open)
+        name = verdicts.people[place] if place >= 0 else ""
+        lines.append(
+            source.BatchLine(
+                name,
+                clause_of("batch", name or NOBODY),
+                int(own.sum()),
+                int(verdicts.pairs[own].sum()),
+                int(verdicts.count[own].sum()),
+                pair_of(int(waiting[np.argmin(keys[waiting])])) if len(waiting) else None,
+            )
+        )
+    return tuple(line for line in lines if line.groups)
 
 
 def time_of(action: Action) -> float:

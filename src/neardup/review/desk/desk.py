@@ -248,6 +248,33 @@ class Desk:
                 len(index.near),
             )
 
+    def batches(self) -> tuple[source.BatchLine, ...]:
+        """Return the batches of the people, and the groups in none."""
+        with self._lock:
+            self._refresh()
+            keys = self._ordered.keys("stake", self._made)
+
+            def first(group: int) -> tuple[source.Key, source.Key]:
+                rows = self._index.documents.rows
+                return int(rows[next(self._undecided_members(group))]), int(rows[self._made.heads[group]])
+
+            return batches.batch_lines(self._made, keys, first)
+
+    def people(self) -> set[str]:
+        """Return the names of those who have a batch or gave a verdict."""
+        with self._lock:
+            self._refresh()
+            return {*self._made.people, *(one.by for one in self._made.state.judgements.values() if one.by)}
+
+    def hand_out(self, order: source.HandOut) -> source.Acted:
+        """Hand groups to people, or take them back."""
+        with self._lock:
+            question = source.Question(order.filter, order.order)
+            listed = self._listed_in_time(order.filter, question)
+            listed.require_whole()
+            changes, what = batches.hand_out(self._index, self._made, listed.groups, listed.keys, order)
+            return source.Acted(self._act(changes, order.by, what, order.seen))
+
     def last_sitting(self, by: str) -> source.Sitting | None:
         """Return the work of a person in the last sitting; None before the first action."""
         mine = batches.last_sitting(islice(self._all_actions(), batches.MOST_ACTIONS), by)

@@ -8,6 +8,7 @@ import numpy as np
 
 from neardup.collection.queries import is_bare_word, quoted_text
 from neardup.comparison.kinds import KINDS
+from neardup.review.desk.filters import NOBODY
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import MOST_DISTINCT, Metadata
 from neardup.review.desk.verdicts import VerdictIndex
@@ -30,7 +31,7 @@ def _first_end(folder: str) -> int:
 
 
 class Facets:
-    """Counts groups by their decisions, sizes, kinds and folders, and by columns of their documents.
+    """Counts groups by their decisions, sizes, kinds, batches and folders, and by columns of their documents.
 
     Columns named as fields ``of_groups`` have no facet: a filter by the name means the field.
     """
@@ -51,6 +52,7 @@ class Facets:
             Facet("Decided", tuple(self._decided_values(listed))),
             Facet("Size", tuple(self._sizes(listed))),
             Facet("Kind", tuple(self._kinds(listed))),
+            Facet("Batch", tuple(self._batches(listed))),
             Facet("Folder", tuple(self._folders(listed))),
         ]
         facets = [facet for facet in facets if len(facet.values) > 1]
@@ -88,7 +90,13 @@ class Facets:
         counts = self._group_counts(index.group[places], kinds[places].astype(np.int64), len(KINDS))
         for kind in np.argsort(-counts, kind="stable").tolist():
             if counts[kind]:
-                yield FacetValue(KINDS[kind], _clause("kind", KINDS[kind]), int(counts[kind]))
+                yield FacetValue(KINDS[kind], clause_of("kind", KINDS[kind]), int(counts[kind]))
+
+    def _batches(self, listed: Bools) -> Iterator[FacetValue]:
+        counts = np.bincount(self._made.batch[listed] + 1, minlength=len(self._made.people) + 1)
+        for name, number in zip((NOBODY, *self._made.people), counts.tolist(), strict=True):
+            if number:
+                yield FacetValue(name, clause_of("batch", name), number)
 
     def _folders(self, listed: Bools) -> Iterator[FacetValue]:
         """Yield the folders in which the listed documents first part."""
@@ -111,7 +119,7 @@ class Facets:
         for number in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist():
             folder = named[number].rstrip("/")
             if counts[number] and folder not in ("", shared):  # the clause of that one finds all
-                yield FacetValue(f"{folder[start:]}/", _clause("path", f"{folder}/"), int(counts[number]))
+                yield FacetValue(f"{folder[start:]}/", clause_of("path", f"{folder}/"), int(counts[number]))
 
     def _column(self, name: str, listed: Bools) -> Iterator[FacetValue]:
         values, codes = self._metadata.sorts[name]
@@ -122,7 +130,7 @@ class Facets:
         counts = self._group_counts(groups[known], codes[documents][known].astype(np.int64), len(values))
         for number in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist():
             if counts[number]:
-                yield FacetValue(values[number], _clause(name, values[number], "="), int(counts[number]))
+                yield FacetValue(values[number], clause_of(name, values[number], "="), int(counts[number]))
 
     def _members(self, listed: Bools) -> tuple[Int64s, Int64s]:
         """Return the members of the listed groups: the group and the document of each."""
@@ -143,7 +151,7 @@ class Facets:
         return np.array(codes, np.int64), list(folders)
 
 
-def _clause(field: str, value: str, operator: str = ":") -> str:
+def clause_of(field: str, value: str, operator: str = ":") -> str:
     """Return a comparison as it is typed."""
     name = field if is_bare_word(field) else quoted_text(field)
     return f"{name}{operator}{value if is_bare_word(value) else quoted_text(value)}"

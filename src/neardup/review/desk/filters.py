@@ -37,6 +37,8 @@ NUMBERS = {
     "stake": "bytes of text that no kept document holds",
     "lost": "shingles that no kept document holds",
 }
+NOBODY = "none"
+"""The batch of groups that are handed to nobody."""
 SOURCE = "source"
 """The field of results that have the sources of documents."""
 
@@ -77,6 +79,7 @@ class GroupFields:
             "kind": self._kind,
             "tag": self._tag,
             "fate": self._fate,
+            "batch": self._batch,
             "id": lambda clause, _: index.of_documents(index.documents.where_id_is(clause.value)),
         }
         if other is not None:
@@ -157,6 +160,14 @@ class GroupFields:
         wanted = among(clause, query, ("keep", "remove"))
         fates = self._made.state.fates.items()
         return self._groups_of_ids([id for id, decided in fates if decided.fate == wanted])
+
+    def _batch(self, clause: FieldClause, query: str) -> Bools:
+        names = {name.casefold(): number for number, name in enumerate(self._made.people)}
+        wanted = clause.value.casefold()
+        if wanted not in names and wanted != NOBODY:
+            raise _unknown_error(clause, query, (NOBODY, *self._made.people))
+        flags: Bools = self._made.batch == names.get(wanted, -1)
+        return flags
 
     def _source(self, clause: FieldClause, query: str) -> Bools:
         same = pc.fill_null(pc.equal(self._index.documents.table[SOURCE], clause.value), False)

@@ -12,7 +12,14 @@ import pyarrow as pa
 
 from neardup.collection import Collection
 from neardup.collection.answers import Evaluation, Sets, SharedPassages, passages_with, reaches
-from neardup.collection.changes import GroupRow, MemberRow, collection_table, loaded_texts, parts_in
+from neardup.collection.changes import (
+    GroupRow,
+    MemberRow,
+    collection_table,
+    loaded_texts,
+    parts_in,
+    store_reviewing,
+)
 from neardup.collection.queries import Clause, Query, plan
 from neardup.comparison.compare import Comparison, compare
 from neardup.deduplication.results import Found, Looked, ResultRecord, RunAccount, summary
@@ -27,8 +34,11 @@ from neardup.io.decisions import (
     Change,
     DecisionState,
     DecisionStore,
+    HandOver,
     Judgement,
     PairNote,
+    SecondReview,
+    SecondVerdict,
     Tag,
     pair_of,
 )
@@ -237,6 +247,7 @@ class CollectionSubject:
             if changed is not None and not changed and judged <= self._documents.keys():
                 return "" if own and has_decided else "texts"
             self._read(changed, judged)
+            self._named = NO_DECISIONS  # it names groups by their representatives
             self.found = self._tables()
             return "tables"
 
@@ -275,12 +286,23 @@ class CollectionSubject:
             tags: dict[Any, tuple[str, ...]] = {
                 id[number]: tags for number, tags in self._decisions.tags.items() if number in id
             }
-            number = self._decisions.number
-            self._named = replace(NO_DECISIONS, number=number, judgements=named, tags=tags, notes=notes)
+            seconds = self._decisions.seconds.items()
+            looks = {pair_of(id[a], id[b]): look for (a, b), look in seconds if a in id and b in id}
+            heads: dict[Any, str] = {number: id[row.representative] for number, row in self._groups.items()}
+            batches = self._decisions.batches.items()
+            self._named = replace(
+                NO_DECISIONS,
+                number=self._decisions.number,
+                judgements=named,
+                tags=tags,
+                notes=notes,
+                batches={heads[number]: handed for number, handed in batches if number in heads},
+                seconds=looks,
+            )
         return self._named
 
     def act(self, changes: Sequence[Change], *, by: str, what: str, seen: int | None = None) -> Action:
-        """Store verdicts, or one tag. Raises InputError for other decisions, and if there is nothing to change."""
+        """Store verdicts, one tag, or who reviews. Raises InputError for others, and for nothing to change."""
         tags = [change for change in changes if isinstance(change, Tag)]
         if len(tags) == len(changes) and len({(one.tag, one.on) for one in tags}) == 1:
             ids = [one.id for one in tags]
@@ -292,6 +314,9 @@ class CollectionSubject:
         if len(notes) == len(changes):
             noted = [(change.a, change.b) for change in notes]
             return self._collection.note_all(noted, notes[0].note, by=by, seen=seen, what=what)
+        reviewing = [change for change in changes if isinstance(change, HandOver | SecondReview | SecondVerdict)]
+        if len(reviewing) == len(changes) > 0:
+            return store_reviewing(self._collection, reviewing, by=by, what=what, seen=seen)
         judged = [change for change in changes if isinstance(change, Judgement)]
         if len(judged) < len(changes):
             raise InputError(

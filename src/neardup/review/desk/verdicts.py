@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from neardup.deduplication.results import ResultRecord
 from neardup.deduplication.reviews import ReviewedResult, after_review, sizes_of
-from neardup.io.decisions import NO_DECISIONS, ChosenRepresentative, DecisionState, Fate, Id, Verdict
+from neardup.io.decisions import NO_DECISIONS, ChosenRepresentative, DecisionState, Fate, HandedGroup, Id, Verdict
 from neardup.review.desk.index import ResultIndex, old_heads
 from neardup.review.desk.subjects import COLLECTION
 from neardup.tables import Bools, Int64s
@@ -30,7 +30,8 @@ class VerdictIndex:
 
     ``verdict`` (int8[members]) is a number in ``VERDICTS``, −1 without one; ``heads`` are the representatives,
     which people may have changed, and ``near`` the members to judge beside them. For each group ``count`` are the
-    members with a verdict, and ``pairs`` all to judge.
+    members with a verdict, and ``pairs`` all to judge. ``batch`` is the place in ``people`` of the person to whom
+    the group is handed, −1 without one.
     """
 
     def __init__(self, index: ResultIndex) -> None:
@@ -39,6 +40,8 @@ class VerdictIndex:
         self.near, self.heads, self.kinds = index.near.copy(), index.heads.copy(), index.kinds.copy()
         self.pairs: Int64s = index.size - 1 - index.copies
         self.count: Int64s = np.zeros(len(index), np.int64)
+        self.batch: NDArray[np.int32] = np.full(len(index), -1, np.int32)
+        self.people: list[str] = []
         self.state: DecisionState = NO_DECISIONS
 
     def apply(self, state: DecisionState) -> bool:
@@ -53,6 +56,8 @@ class VerdictIndex:
             member = self._member(a, b)
             if member is not None:
                 self._judge(member)
+        for id in _changed_keys(before.batches, state.batches):
+            self._hand(id, state.batches.get(id))
         return True
 
     def changed_since(self, before: DecisionState) -> tuple[int, int] | None:
@@ -94,6 +99,15 @@ class VerdictIndex:
         now = -1 if judged is None else VERDICTS.index(judged.verdict)
         self.count[group] += int(now >= 0) - int(self.verdict[member] >= 0)
         self.verdict[member] = now
+
+    def _hand(self, id: Id, handed: HandedGroup | None) -> None:
+        """Put the group that ``id`` represents in the result into the batch of a person, or into none."""
+        document = self._index.documents.number(id)
+        group = -1 if document is None else int(self._index.group_of[document])
+        if handed is not None and handed.person not in self.people:
+            self.people.append(handed.person)
+        if group >= 0:
+            self.batch[group] = -1 if handed is None else self.people.index(handed.person)
 
     def _lead(self, id: Id, choice: ChosenRepresentative | None) -> None:
         """Put the representative that people chose before the group of ``id``, or that of the result again."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, get_args
 
 from neardup.io.decisions import Fate, Verdict
 from neardup.review.live.pages import CARRIED, Elsewhere, ReviewRequest, came_from, queue_of
-from neardup.review.source import Acted, Asked, Decide
+from neardup.review.source import ORDERS, Acted, Asked, Decide, HandOut
 from neardup.service.web.limits import RefusedError
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 FATES: tuple[Fate, ...] = get_args(Fate)
 WHOM: tuple[Asked, ...] = get_args(Asked)
+_SHARE = re.compile(r"[1-9]\d{0,5}")
 CLEAR, NOTE = "none", "note"
 """The values of the buttons that withdraw a decision, and store a note alone."""
 
@@ -113,13 +116,43 @@ def _to_pair(request: ReviewRequest, pair: tuple[int, int], **values: Any) -> st
     return request.to(f"/pairs/{pair[0]}/{pair[1]}", **{**views, **values})
 
 
+def hand_out(desk: Desk, request: ReviewRequest) -> Elsewhere:
+    """Hand groups to people."""
+    people = tuple(_people(request.text("people")))
+    if not people:
+        raise RefusedError(422, "Nobody is named", "Names with commas between them", "Enter one or more")
+    return _handed_out(desk, request, people)
+
+
+def take_back(desk: Desk, request: ReviewRequest) -> Elsewhere:
+    """Take groups back from the people who have them."""
+    return _handed_out(desk, request, ())
+
+
+def _handed_out(desk: Desk, request: ReviewRequest, people: tuple[tuple[str, float], ...]) -> Elsewhere:
+    each, again = request.whole("each") or None, request.text("again") == "1"
+    filter, order = request.text("filter").strip(), request.one_of("order", ORDERS, "stake")
+    done = desk.hand_out(HandOut(filter, order, people, each, again, request.by, request.need("seen")))
+    return Elsewhere(request.to("/batches", done=done.action.number))
+
+
+def _people(text: str) -> Iterator[tuple[str, float]]:
+    """Yield names and their shares, 1 unless there is a number after a colon."""
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, colon, share = part.rpartition(":")
+        if colon and not _SHARE.fullmatch(share.strip()):
+            given = f"The share of {name} is {share.strip()}"
+            raise RefusedError(422, given, "A whole number, 1 to 999,999", "Enter Ann: 2, Bea: 1")
+        yield (name.strip(), float(share)) if colon else (part, 1.0)
+
+
 def undo(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Undo an action, and return to the page with the button; from a pair, to the pair that was decided."""
     done = desk.undo(request.by, request.whole("action"))
     number = None if done is None else done.action.number
     queue, came = queue_of(request), came_from(request)
-    if request.text("then") == "history":
-        return Elsewhere(request.to("/history", done=number))
+    if (then := request.text("then")) in ("history", "batches"):
+        return Elsewhere(request.to(f"/{then}", done=number))
     if request.text("then") == "threshold":
         return Elsewhere(request.to("/threshold", value=request.share("value"), done=number))
     if here := request.pair("a", "b"):

@@ -68,6 +68,7 @@ READ: dict[str, Work] = {
     "/queues/{queue}": pages.queue,
     "/threshold": pages.threshold,
     "/kinds": pages.kinds,
+    "/batches": pages.batches,
     "/history": pages.history,
     "/sitting": pages.last_sitting,
     "/export": pages.export,
@@ -80,6 +81,8 @@ CHANGE: dict[str, Work] = {
     "/keep": acts.keep,
     "/tag": acts.tag,
     "/tag-group": acts.tag_group,
+    "/hand-out": acts.hand_out,
+    "/take-back": acts.take_back,
     "/undo": acts.undo,
 }
 
@@ -212,6 +215,7 @@ class _Live:
             session.get("by", ""),
             session.get("right") == "write",
             request.scope.get("root_path", ""),
+            tuple(one.name for one in self._served.tokens.known if one.right == "write" and one.name),
         )
 
     async def _run(self, work: Callable[[], Response]) -> Response:

@@ -122,6 +122,8 @@ class ReviewRequest:
     by: str = ""
     may_decide: bool = True
     root: str = ""
+    people: tuple[str, ...] = ()
+    """The names of those who may decide, as far as the server knows them."""
 
     def text(self, name: str) -> str:
         """Return a value of the form or else of the address, "" if it is missing."""
@@ -487,6 +489,14 @@ def kinds(desk: Desk, request: ReviewRequest) -> LivePage:
     values: dict[str, Any] = {"kind": kind, "seen": last_number(desk), "counts": None, "sample": None}
     values |= {"sample": desk.sample_of_kind(kind, filter)} if kind else {"counts": desk.kinds(filter)}
     return LivePage("kinds.html", {**values, "came": came_from(request)})
+
+
+def batches(desk: Desk, request: ReviewRequest) -> LivePage:
+    """The batches of the people, and forms to hand groups out."""
+    filter = request.text("filter").strip()
+    people = desk.people() | set(request.people)
+    values = {"batches": desk.batches(), "people": sorted(people), "filter": filter, "seen": last_number(desk)}
+    return LivePage("batches.html", values)
 
 
 def history(desk: Desk, request: ReviewRequest) -> LivePage:

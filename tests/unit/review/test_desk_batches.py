@@ -1,0 +1,182 @@
+"""Batches: groups that are handed to people, and the rest of each."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.collection import Collection
+from neardup.errors import ChangedMeanwhileError, InputError, QueryError
+from neardup.io.decisions import read_pairs
+from neardup.review.desk.batches import deal
+from neardup.review.desk.desk import Desk
+from neardup.review.source import Decide, HandOut, Question
+from support.made_reviews import make_result
+
+WORDS = [f"word{number}" for number in range(40)]
+TEXTS = {
+    f"{group}{member}": " ".join([f"{group}{word}" for word in WORDS] + ["more"] * member)
+    for group, size in (("a", 4), ("b", 3), ("c", 3), ("d", 2))
+    for member in range(size)
+}
+"""Groups of four, three, three and two documents."""
+HAND_OUT = HandOut("", "size", (("Ann", 1), ("Bea", 1)), None, False, "Max", 0)
+
+Opened = Callable[[], Desk]
+
+
+@pytest.fixture(params=["result", "collection"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
+    """A way to open the same matter, a result or a collection, as often as people look at it."""
+    if request.param == "result":
+        folder = make_result(tmp_path, TEXTS, keep="first")
+        yield lambda: Desk.open(folder)
+        return
+    with Collection(tmp_path / "matter.neardup") as collection:
+        rows = [{"id": id, "text": text} for id, text in TEXTS.items()]
+        collection.add(rows, near=0.5, on_near="link")
+        yield lambda: Desk.of_collection(collection)
+
+
+def groups_of(desk: Desk, filter: str) -> list[str]:
+    return sorted(str(line.id) for line in desk.groups(Question(filter)).lines)
+
+
+def test_groups_are_dealt_by_their_pairs_and_seen_by_everybody(opened: Opened) -> None:
+    with closing(opened()) as desk, closing(opened()) as other:
+        assert [(line.person, line.groups, line.pairs) for line in other.batches()] == [("", 4, 8)]
+        done = desk.hand_out(HAND_OUT)
+        assert (done.action.by, done.action.changes) == ("Max", 4)
+        assert groups_of(other, "batch:ann") == ["a0", "d0"]
+        assert groups_of(other, "batch!=Ann") == groups_of(other, "batch:Bea") == ["b0", "c0"]
+        assert groups_of(other, "batch:none") == []
+        lines = other.batches()
+        assert [(line.person, line.clause, line.groups, line.pairs) for line in lines] == [
+            ("Ann", "batch:Ann", 2, 4),
+            ("Bea", "batch:Bea", 2, 4),
+        ]
+        facets = {facet.name: facet.values for facet in other.groups(Question()).facets}
+        assert [(value.words, value.clause, value.groups) for value in facets["Batch"]] == [
+            ("Ann", "batch:Ann", 2),
+            ("Bea", "batch:Bea", 2),
+        ]
+        desk.undo("Max")
+        assert [(line.person, line.groups) for line in other.batches()] == [("", 4)]
+        with pytest.raises(QueryError):
+            desk.groups(Question("batch:Cy"))
+
+
+def test_a_person_goes_through_the_own_batch_alone(opened: Opened) -> None:
+    with closing(opened()) as desk:
+        desk.hand_out(replace(HAND_OUT, people=(("Ann Lee", 1), ("Bea", 1))))
+        line = desk.batches()[0]
+        seen, pair = [], line.next
+        while pair is not None:
+            group = desk.pair(*pair).group
+            assert group is not None
+            seen.append(str(desk.group(group).id))
+            pair = desk.decide(Decide("pair", "duplicate", "Ann Lee", 99, pair=pair, filter=line.clause)).next
+        assert Counter(seen) == {"a0": 3, "d0": 1}
+        assert [(one.decided, one.next) for one in desk.batches() if one.person == "Ann Lee"] == [(4, None)]
+
+
+def test_handing_out_leaves_decided_groups_and_those_of_others(opened: Opened) -> None:
+    with closing(opened()) as desk:
+        [group] = [line.key for line in desk.groups(Question("id:b0")).lines]
+        desk.decide(Decide("group", "duplicate", "Ann", 0, group))
+        desk.hand_out(replace(HAND_OUT, filter="size>2", people=(("Ann", 1),), each=1, seen=9))
+        assert groups_of(desk, "batch:Ann") == ["a0"]
+        desk.hand_out(replace(HAND_OUT, people=(("Bea", 1),), seen=9))
+        assert groups_of(desk, "batch:Bea") == ["c0", "d0"]
+        with pytest.raises(InputError):
+            desk.hand_out(replace(HAND_OUT, seen=9))
+        desk.hand_out(replace(HAND_OUT, filter="size:4", people=(("Bea", 1),), again=True, seen=9))
+        assert groups_of(desk, "batch:Bea") == ["a0", "c0", "d0"]
+        desk.hand_out(replace(HAND_OUT, filter="batch:Bea AND size:3", people=(), seen=9))
+        assert groups_of(desk, "batch:Bea") == ["a0", "d0"]
+        assert [action.what for action in desk.history(limit=4)] == [
+            "batch: 1 group found by batch:Bea AND size:3 taken back",
+            "batch: 1 group found by size:4 to Bea 1",
+            "batch: 2 groups to Bea 2",
+            "batch: 1 group found by size>2 to Ann 1",
+        ]
+        with pytest.raises(InputError):
+            desk.hand_out(replace(HAND_OUT, filter="batch:none", people=(), seen=9))
+
+
+def test_a_group_handed_out_meanwhile_is_not_handed_out_again(opened: Opened) -> None:
+    with closing(opened()) as desk:
+        first = desk.hand_out(replace(HAND_OUT, people=(("Ann", 1),)))
+        with pytest.raises(ChangedMeanwhileError):
+            desk.hand_out(replace(HAND_OUT, people=(("Bea", 1),), again=True))
+        assert desk.hand_out(replace(HAND_OUT, again=True, seen=first.action.number)).action.number == 2
+
+
+def test_batches_are_exported_with_the_decisions_and_not_imported_as_such(opened: Opened, tmp_path: Path) -> None:
+    with closing(opened()) as desk:
+        desk.hand_out(replace(HAND_OUT, filter="size:4", people=(("Ann", 1),)))
+        data = b"".join(desk.export("decisions", "jsonl"))
+        row = json.loads(data)
+        assert [row[name] for name in ("decision", "id", "other", "note", "by")] == [
+            "batch",
+            "a0",
+            None,
+            "Ann",
+            "Max",
+        ]
+        (tmp_path / "decisions.jsonl").write_bytes(data)
+        assert read_pairs(tmp_path / "decisions.jsonl", "jsonl") == []
+
+
+@pytest.mark.parametrize("people", [(("Ann", 1), ("ann", 1)), (("none", 1),), ((" ", 1),), (("A\nB", 1),)])
+def test_impossible_people_get_nothing(opened: Opened, people: tuple[tuple[str, float], ...]) -> None:
+    with closing(opened()) as desk:
+        with pytest.raises(InputError):
+            desk.hand_out(replace(HAND_OUT, people=people))
+        assert not desk.history()
+
+
+def test_a_batch_outlives_another_representative_and_new_groups(tmp_path: Path) -> None:
+    folder = make_result(tmp_path, TEXTS, keep="first")
+    with closing(Desk.open(folder)) as desk:
+        desk.hand_out(replace(HAND_OUT, filter="size:4", people=(("Ann", 1),)))
+        [line] = desk.groups(Question("size:4")).lines
+        desk.represent(line.key, desk.group(line.key).members[1].key, "Ann", 9)
+        assert groups_of(desk, "batch:Ann") == ["a0"]
+    with Collection(tmp_path / "matter.neardup") as collection:
+        rows = [{"id": id, "text": text} for id, text in TEXTS.items()]
+        collection.add(rows[:7], near=0.5, on_near="link")
+        with closing(Desk.of_collection(collection)) as desk:
+            desk.hand_out(replace(HAND_OUT, filter="size:4", people=(("Ann", 1),)))
+            collection.add(rows[7:], near=0.5, on_near="link")
+            collection.remove(["a0"])
+            assert groups_of(desk, "batch:Ann") == ["a1"]
+            assert groups_of(desk, "batch:none") == ["b0", "c0", "d0"]
+
+
+@given(st.lists(st.integers(1, 50), max_size=60), st.lists(st.integers(1, 5), min_size=1, max_size=5))
+def test_everybody_gets_the_share_of_pairs_within_one_group(pairs: list[int], shares: list[int]) -> None:
+    places = deal(pairs, shares)
+    assert set(places) <= set(range(len(shares)))
+    loads = [
+        sum(size for size, to in zip(pairs, places, strict=True) if to == place) for place in range(len(shares))
+    ]
+    for own, share in zip(loads, shares, strict=True):
+        for load, other in zip(loads, shares, strict=True):
+            assert load / other <= (own + max(pairs, default=0)) / share
+
+
+@given(st.lists(st.integers(1, 9), max_size=30), st.integers(1, 4), st.integers(1, 9))
+def test_nobody_gets_more_groups_than_allowed(pairs: list[int], people: int, each: int) -> None:
+    counts = Counter(deal(pairs, [1.0] * people, each))
+    left = counts.pop(-1, 0)
+    assert all(count <= each for count in counts.values())
+    assert left == max(0, len(pairs) - people * each)
