@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import neardup as nd
@@ -118,3 +119,11 @@ def holds(node: Node, group: Group) -> bool:
                 same = value in group[field]
             return same != (how == "!=")
     raise AssertionError(node)
+
+
+def kappa_of(verdicts: Sequence[tuple[str, str]]) -> float | None:
+    """Cohen's kappa, chance counted: how often the first verdict on one pair equals the second on any pair."""
+    total = len(verdicts)
+    equal = Fraction(sum(one == other for one, other in verdicts), total)
+    chance = Fraction(sum(one == other for one, _ in verdicts for _, other in verdicts), total * total)
+    return None if chance == 1 else float((equal - chance) / (1 - chance))

@@ -10,7 +10,8 @@ from math import isnan
 from typing import Literal, TypeAlias
 
 from neardup.comparison.compare import Comparison
-from neardup.io.decisions import Action, Fate, Id, Verdict
+from neardup.io.decisions import Action, Fate, Id, JudgedPair, SecondLook, Verdict
+from neardup.text.intervals import Share
 
 Key: TypeAlias = int
 
@@ -104,6 +105,46 @@ class HandOut:
     again: bool
     by: str
     seen: int
+
+
+@dataclass(frozen=True)
+class DrawSeconds:
+    """A ``share`` of the decided pairs, drawn by ``seed``, handed to ``people`` for a second verdict by ``by``."""
+
+    people: tuple[str, ...]
+    share: float
+    seed: int
+    by: str
+    seen: int
+
+
+@dataclass(frozen=True)
+class ConflictLine:
+    """A pair whose two verdicts differ, each with its reviewer and note."""
+
+    a: Key
+    b: Key
+    ids: tuple[Id, Id]
+    first: JudgedPair
+    second: SecondLook
+
+
+@dataclass(frozen=True)
+class SecondReviews:
+    """The second review: pairs that wait, by person and with the next one, and how far two verdicts agree.
+
+    ``alike`` of the ``judged`` pairs have two equal verdicts; ``agreement`` is this share with its interval, and
+    ``kappa`` Cohen's: None without a judged pair, and if chance alone explains the whole. ``drawn_from`` counts
+    the decided pairs without a second look.
+    """
+
+    waiting: tuple[tuple[str, int, tuple[Key, Key]], ...]
+    judged: int
+    alike: int
+    agreement: Share | None
+    kappa: float | None
+    conflicts: tuple[ConflictLine, ...]
+    drawn_from: int
 
 
 @dataclass(frozen=True)

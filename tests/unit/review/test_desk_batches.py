@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,13 @@ from hypothesis import strategies as st
 
 from neardup.collection import Collection
 from neardup.errors import ChangedMeanwhileError, InputError, QueryError
-from neardup.io.decisions import read_pairs
-from neardup.review.desk.batches import deal
+from neardup.io.decisions import NO_DECISIONS, JudgedPair, read_pairs
+from neardup.review.desk.batches import deal, draw_seconds, kappa
 from neardup.review.desk.desk import Desk
-from neardup.review.source import Decide, HandOut, Question
+from neardup.review.source import Decide, DrawSeconds, HandOut, Question
+from neardup.text.intervals import wilson
 from support.made_reviews import make_result
+from support.reference_review import kappa_of
 
 WORDS = [f"word{number}" for number in range(40)]
 TEXTS = {
@@ -180,3 +183,77 @@ def test_nobody_gets_more_groups_than_allowed(pairs: list[int], people: int, eac
     left = counts.pop(-1, 0)
     assert all(count <= each for count in counts.values())
     assert left == max(0, len(pairs) - people * each)
+
+
+DRAW = DrawSeconds(("Bea",), 1.0, 1, "Max", 99)
+
+
+def decided(desk: Desk) -> dict[tuple[str, str], tuple[int, int]]:
+    """All pairs, decided by Ann: their ids, with their keys."""
+    pairs = {}
+    for line in desk.groups(Question()).lines:
+        group = desk.group(line.key)
+        [head] = [member for member in group.members if member.representative]
+        for member in group.members:
+            if not member.representative:
+                pairs[str(member.id), str(head.id)] = (member.key, head.key)
+                desk.decide(Decide("pair", "duplicate", "Ann", 99, pair=(member.key, head.key), note="first"))
+    return pairs
+
+
+def test_second_verdicts_stand_beside_the_first_ones_which_count(opened: Opened) -> None:
+    with closing(opened()) as desk, closing(opened()) as other:
+        pairs = decided(desk)
+        with pytest.raises(InputError):
+            desk.draw_seconds(replace(DRAW, people=("Ann",)))
+        assert desk.draw_seconds(DRAW).action.what == "second review: 8 of 8 decided pairs by seed 1 to Bea 8"
+        [(person, count, following)] = other.second_reviews().waiting
+        assert (person, count) == ("Bea", 8)
+        with pytest.raises(InputError):
+            desk.decide_second(following, "duplicate", "", "Ann", 99)
+        [*rest] = range(8)
+        for turn in rest:
+            verdict = "not alike" if turn == 3 else "duplicate"
+            done = other.decide_second(following, verdict, f"note {turn}", "Bea", 99)  # type: ignore[arg-type]
+            if turn == 3:
+                disputed = following
+            assert (done.next is None) == (turn == 7)
+            following = done.next or following
+        reviews = desk.second_reviews()
+        assert (reviews.judged, reviews.alike, reviews.waiting, reviews.drawn_from) == (8, 7, (), 0)
+        assert reviews.agreement == wilson(7 / 8, 8)
+        verdicts = [("duplicate", "duplicate")] * 7 + [("duplicate", "not alike")]
+        assert reviews.kappa == pytest.approx(kappa_of(verdicts))
+        [conflict] = reviews.conflicts
+        assert ((conflict.a, conflict.b) in (disputed, disputed[::-1]), conflict.first.note) == (True, "first")
+        assert (conflict.first.by, conflict.second.by, conflict.second.note) == ("Ann", "Bea", "note 3")
+        assert {desk.pair(*keys).verdict for keys in pairs.values()} == {"duplicate"}
+        desk.decide(Decide("pair", "not alike", "Max", 99, pair=disputed))
+        assert not other.second_reviews().conflicts
+        assert other.second_reviews().alike == 7
+
+
+@given(st.integers(1, 60), st.floats(0.01, 1), st.integers(0, 2**32), st.sets(st.sampled_from("ABC"), min_size=1))
+def test_the_sample_has_the_share_and_never_the_same_reviewer(
+    count: int, share: float, seed: int, people: set[str]
+) -> None:
+    by = {(f"a{n}", f"b{n}"): "ABCD"[n % 4] for n in range(count)}
+    judgements = {pair: JudgedPair(name, "", 1, "", "duplicate") for pair, name in by.items()}
+    state = replace(NO_DECISIONS, judgements=judgements)
+    draw = DrawSeconds(tuple(sorted(people)), share, seed, "Max", 0)
+    able = [pair for pair, name in by.items() if people - {name}]
+    if not able:
+        with pytest.raises(InputError):
+            draw_seconds(state, draw)
+        return
+    changes, _ = draw_seconds(state, draw)
+    assert changes == draw_seconds(state, draw)[0]
+    pairs = [(change.a, change.b) for change in changes]  # type: ignore[union-attr]
+    assert len(set(pairs)) == len(pairs) == ceil(share * len(able))
+    assert all(change.person in people - {by[change.a, change.b]} for change in changes)  # type: ignore[union-attr]
+
+
+@given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), min_size=1, max_size=20))
+def test_kappa_is_that_of_the_twin(verdicts: list[tuple[str, str]]) -> None:
+    expected = kappa_of(verdicts)
+    assert kappa(verdicts) == (None if expected is None else pytest.approx(expected))

@@ -294,6 +294,29 @@ def test_groups_are_handed_out_by_a_form_and_taken_back(pages: Pages) -> None:
     assert pages.submit(back, "/undo").to == "/batches?done=3"
 
 
+def test_a_second_verdict_is_given_without_a_look_at_the_first(pages: Pages, desk: Desk) -> None:
+    assert "is decided yet" in pages.get("/batches").words
+    desk.decide(Decide("pair", "duplicate", "Max", 0, pair=(1, 0), note="the fees"))
+    first = pages.get("/batches")
+    assert "of 1 decided pair" in first.words
+    for values in ({"people": ","}, {"share": "0"}, {"share": "101"}, {"people": "Max"}):
+        assert pages.submit(first, "/draw-seconds", **{"people": "Ann", **values}).status == 422
+    drawn = pages.get(pages.submit(first, "/draw-seconds", people="Ann").to)
+    [link] = re.findall(r'href="(/second/[^"]*)"', drawn.text)
+    seconds = pages.get(link)
+    assert "the fees" in pages.get("/pairs/1/0").text
+    assert not re.search('the fees|verdict"[^>]*aria-pressed|Withdraw|near copy of|tag duplicate', seconds.text)
+    done = pages.submit(seconds, "/second", ("verdict", "not alike"), note="other parties")
+    assert done.to == "/batches?done=3"
+    after = pages.get(done.to)
+    assert has_parts(
+        after.words, "0 of 1 pair with two verdicts", "duplicate Max", "Note: the fees", "not alike Ann"
+    )
+    assert "Note: other parties" in after.words
+    assert pages.submit(seconds, "/second", ("verdict", "unsure")).status == 422
+    assert "1 of 3 pairs decided" in after.words
+
+
 def test_history_names_who_and_when_and_undoes_any_action(pages: Pages, desk: Desk) -> None:
     for pair in ("/pairs/1/0", "/pairs/2/0"):
         pages.submit(pages.get(pair), "/decide", ("verdict", "duplicate"))

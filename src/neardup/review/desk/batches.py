@@ -1,21 +1,24 @@
-"""The work of the people of a review: their batches and sittings."""
+"""The work of the people of a review: their batches, second reviews and sittings."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from math import ceil
+from random import Random
 from typing import Any, TypeVar
 
 import numpy as np
 
 from neardup.display import counted, number, printable
 from neardup.errors import InputError
-from neardup.io.decisions import Action, Change, HandOver, Id
+from neardup.io.decisions import Action, Change, DecisionState, HandOver, Id, SecondReview
 from neardup.review import source
 from neardup.review.desk.facets import clause_of
 from neardup.review.desk.filters import NOBODY
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.verdicts import VERDICTS, VerdictIndex
 from neardup.tables import Bools, Int64s
+from neardup.text.intervals import wilson
 
 K = TypeVar("K")
 
@@ -98,6 +101,87 @@ def batch_lines(
             )
         )
     return tuple(line for line in lines if line.groups)
+
+
+def draw_seconds(state: DecisionState, draw: source.DrawSeconds) -> tuple[list[Change], str]:
+    """Return the pairs that are drawn for a second verdict, each with its person, and a sentence.
+
+    They are drawn from the decided pairs without a second look, in the order of their ids, without those that
+    each of the people decided alone. Raises InputError for impossible people or shares, and for nothing to draw.
+    """
+    if len({name.casefold() for name in draw.people}) < len(draw.people):
+        raise InputError(f"The people are {printable(', '.join(draw.people))}", "Different names")
+    if not 0 < draw.share <= 1:
+        raise InputError(f"The share is {draw.share:g}", "Above 0 %, and at most 100 %")
+    pairs = sorted(undrawn(state), key=lambda pair: [(type(id).__name__, id) for id in pair])
+    others = {pair: [name for name in draw.people if name != state.judgements[pair].by] for pair in pairs}
+    pairs = [pair for pair in pairs if others[pair]]
+    if not pairs:
+        raise InputError("No decided pair can be drawn", "Pairs that somebody else decided, without a second look")
+    random = Random(draw.seed)
+    drawn = random.sample(pairs, ceil(draw.share * len(pairs)))
+    loads = Counter[str]()
+    changes: list[Change] = []
+    for pair in drawn:
+        person = min(others[pair], key=lambda name: (loads[name], draw.people.index(name)))
+        loads[person] += 1
+        changes.append(SecondReview(*pair, person))
+    to = ", ".join(f"{name} {number(loads[name])}" for name in draw.people)
+    sample = f"{number(len(drawn))} of {counted(len(pairs), 'decided pair')} by seed {draw.seed}"
+    return changes, f"second review: {sample} to {to}"
+
+
+def undrawn(state: DecisionState) -> list[tuple[Id, Id]]:
+    """Return the decided pairs without a second look."""
+    return [pair for pair in state.judgements if pair not in state.seconds]
+
+
+def kappa(verdicts: Sequence[tuple[str, str]]) -> float | None:
+    """Return Cohen's kappa of two verdicts each (Cohen 1960): (p − e) / (1 − e).
+
+    p is the share of equal verdicts, and e the share that chance alone gives with the verdicts of both reviewers.
+    None if e is 1: both gave one verdict alone.
+
+    >>> kappa([("duplicate", "duplicate"), ("duplicate", "unsure"), ("unsure", "unsure"), ("unsure", "unsure")])
+    0.5
+    """
+    first, second = (Counter(column) for column in zip(*verdicts, strict=True))
+    total = len(verdicts)
+    chance = sum(first[verdict] * second[verdict] for verdict in first) / total**2
+    equal = sum(one == other for one, other in verdicts) / total
+    return None if chance == 1 else (equal - chance) / (1 - chance)
+
+
+def second_reviews(state: DecisionState, key_of: Callable[[Id], source.Key | None]) -> source.SecondReviews:
+    """Return how far the second review is; ``key_of`` returns the key of a document, None for one not shown."""
+
+    def keys(pair: tuple[Id, Id]) -> tuple[source.Key, source.Key] | None:
+        a, b = map(key_of, pair)
+        return None if a is None or b is None else (a, b)
+
+    waiting = []
+    for person, pairs in sorted(state.waiting.items()):
+        shown = [own for pair in state.seconds if pair in pairs and (own := keys(pair))]
+        if shown:
+            waiting.append((person, len(shown), shown[0]))
+    judged = [(pair, one.first, one) for pair, one in state.seconds.items() if one.first and one.verdict]
+    verdicts = [(first.verdict, str(second.verdict)) for _, first, second in judged]
+    alike = sum(one == other for one, other in verdicts)
+    conflicts = [
+        source.ConflictLine(*own, pair, first, second)
+        for pair, first, second in judged
+        if pair in state.conflicts and (own := keys(pair))
+    ]
+    agreement = wilson(alike / len(judged), len(judged)) if judged else None
+    return source.SecondReviews(
+        tuple(waiting),
+        len(judged),
+        alike,
+        agreement,
+        kappa(verdicts) if judged else None,
+        tuple(conflicts),
+        len(undrawn(state)),
+    )
 
 
 def time_of(action: Action) -> float:

@@ -17,7 +17,18 @@ from neardup.deduplication.results import load
 from neardup.deduplication.reviews import Exported
 from neardup.display import counted, printable, similarity, without_common
 from neardup.errors import InputError
-from neardup.io.decisions import Action, Change, Fate, FateOf, Judgement, PairNote, Represents, Tag
+from neardup.io.decisions import (
+    Action,
+    Change,
+    Fate,
+    FateOf,
+    Judgement,
+    PairNote,
+    Represents,
+    SecondVerdict,
+    Tag,
+    Verdict,
+)
 from neardup.review import source
 from neardup.review.desk import batches, views
 from neardup.review.desk.facets import Facets
@@ -274,6 +285,39 @@ class Desk:
             listed.require_whole()
             changes, what = batches.hand_out(self._index, self._made, listed.groups, listed.keys, order)
             return source.Acted(self._act(changes, order.by, what, order.seen))
+
+    def second_reviews(self) -> source.SecondReviews:
+        """Return how far the second review is, and how far the verdicts agree."""
+        with self._lock:
+            self._refresh()
+            documents = self._index.documents
+
+            def key_of(id: Any) -> source.Key | None:
+                number = documents.number(id)
+                return None if number is None else int(documents.rows[number])
+
+            return batches.second_reviews(self._made.state, key_of)
+
+    def draw_seconds(self, draw: source.DrawSeconds) -> source.Acted:
+        """Hand a sample of the decided pairs to people for a second verdict."""
+        with self._lock:
+            self._refresh()
+            changes, what = batches.draw_seconds(self._made.state, draw)
+            return source.Acted(self._act(changes, draw.by, what, draw.seen))
+
+    def decide_second(
+        self, pair: tuple[source.Key, source.Key], verdict: Verdict, note: str, by: str, seen: int
+    ) -> source.Acted:
+        """Store a second verdict, beside the first one. Raises InputError for a pair that does not wait for it."""
+        with self._lock:
+            self._refresh()
+            ids = [self._index.documents.id(self._index.documents.at(key)) for key in pair]
+            if not self._made.state.waits(ids[0], ids[1], by):
+                raise InputError("This pair does not wait for your second verdict", "Those of the page Batches")
+            what = f"second {verdict}: {' and '.join(printable(str(id)) for id in ids)}"
+            action = self._act([SecondVerdict(ids[0], ids[1], verdict, note)], by, what, seen)
+            waiting = {person: following for person, _, following in self.second_reviews().waiting}
+            return source.Acted(action, waiting.get(by))
 
     def last_sitting(self, by: str) -> source.Sitting | None:
         """Return the work of a person in the last sitting; None before the first action."""

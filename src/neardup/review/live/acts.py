@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from neardup.io.decisions import Fate, Verdict
 from neardup.review.live.pages import CARRIED, Elsewhere, ReviewRequest, came_from, queue_of
-from neardup.review.source import ORDERS, Acted, Asked, Decide, HandOut
+from neardup.review.source import ORDERS, Acted, Asked, Decide, DrawSeconds, HandOut
 from neardup.service.web.limits import RefusedError
 
 if TYPE_CHECKING:
@@ -134,6 +134,27 @@ def _handed_out(desk: Desk, request: ReviewRequest, people: tuple[tuple[str, flo
     filter, order = request.text("filter").strip(), request.one_of("order", ORDERS, "stake")
     done = desk.hand_out(HandOut(filter, order, people, each, again, request.by, request.need("seen")))
     return Elsewhere(request.to("/batches", done=done.action.number))
+
+
+def draw_seconds(desk: Desk, request: ReviewRequest) -> Elsewhere:
+    """Hand a sample of the decided pairs to people for a second verdict."""
+    people = tuple(name.strip() for name in request.text("people").split(",") if name.strip())
+    if not people:
+        raise RefusedError(422, "Nobody is named", "Names with commas between them", "Enter one or more")
+    percent, seed = request.need("share"), request.need("seed")
+    done = desk.draw_seconds(DrawSeconds(people, percent / 100, seed, request.by, request.need("seen")))
+    return Elsewhere(request.to("/batches", done=done.action.number))
+
+
+def decide_second(desk: Desk, request: ReviewRequest) -> Elsewhere:
+    """Store a second verdict, and go on to the next pair that waits for it."""
+    pair, verdict = request.pair("a", "b"), request.one_of("verdict", get_args(Verdict))
+    if pair is None:
+        raise RefusedError(422, "The pair is missing", "A form of this review")
+    note, seen = request.text("note").strip(), request.need("seen")
+    done = desk.decide_second(pair, verdict, note, request.by, seen)
+    place = f"/second/{done.next[0]}/{done.next[1]}" if done.next else "/batches"
+    return Elsewhere(request.to(place, done=done.action.number))
 
 
 def _people(text: str) -> Iterator[tuple[str, float]]:

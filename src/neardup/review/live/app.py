@@ -69,6 +69,7 @@ READ: dict[str, Work] = {
     "/threshold": pages.threshold,
     "/kinds": pages.kinds,
     "/batches": pages.batches,
+    "/second/{a:int}/{b:int}": pages.second,
     "/history": pages.history,
     "/sitting": pages.last_sitting,
     "/export": pages.export,
@@ -83,6 +84,8 @@ CHANGE: dict[str, Work] = {
     "/tag-group": acts.tag_group,
     "/hand-out": acts.hand_out,
     "/take-back": acts.take_back,
+    "/draw-seconds": acts.draw_seconds,
+    "/second": acts.decide_second,
     "/undo": acts.undo,
 }
 

@@ -442,8 +442,18 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
         "keep": {**came_from(request), "queue": queue or ""},
         "beside": None if view.group is None else desk.panes(view.group, question_of(request)),
         "undecided": desk.next_undecided(keys, question_of(request), queue),
+        "blind": False,
     }
     return LivePage("pair.html", values)
+
+
+def second(desk: Desk, request: ReviewRequest) -> LivePage:
+    """A pair for a second verdict: without the first one, its note, its reviewer and its effects."""
+    page = pair(desk, request)
+    view = page.values["pair"]
+    hidden = replace(view, group=None, verdict=None, note="", before=None, after=None, place="", alike=None)
+    blind = {"pair": hidden, "beside": None, "undecided": None, "blind": True}
+    return LivePage(page.template, {**page.values, **blind})
 
 
 def tracked_changes(desk: Desk, request: ReviewRequest) -> Download:
@@ -496,7 +506,7 @@ def batches(desk: Desk, request: ReviewRequest) -> LivePage:
     filter = request.text("filter").strip()
     people = desk.people() | set(request.people)
     values = {"batches": desk.batches(), "people": sorted(people), "filter": filter, "seen": last_number(desk)}
-    return LivePage("batches.html", values)
+    return LivePage("batches.html", {**values, "seconds": desk.second_reviews()})
 
 
 def history(desk: Desk, request: ReviewRequest) -> LivePage:
