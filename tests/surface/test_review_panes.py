@@ -73,6 +73,35 @@ def test_three_panes_go_to_the_next_undecided_pair_and_nothing_moves(
         assert page.is_visible("#here")
 
 
+def test_the_palette_finds_a_command_a_group_and_a_document(chrome: Any, matter: tuple[Desk, str]) -> None:
+    desk, url = matter
+    with closing(chrome.new_context(base_url=url, viewport={"width": 1366, "height": 768})) as context:
+        page = context.new_page()
+        page.goto("/")
+        page.keyboard.press("k")
+        options, box = page.locator("dialog [role=option]"), page.locator("dialog input")
+        page.keyboard.type("HISTORY deed")
+        page.wait_for_timeout(300)  # longer than the pause before the server is asked
+        assert options.count() == 0
+        page.keyboard.press("Escape")
+        page.locator("dialog").wait_for(state="detached")
+        page.keyboard.press("k")
+        page.keyboard.type("deed_v1 07/")
+        options.filter(has_text="represent").wait_for()
+        assert options.first.get_attribute("id") == box.get_attribute("aria-activedescendant") == "find-0"
+        assert not violations(page)
+        page.keyboard.press("ArrowUp")  # the last one: the document
+        assert options.last.get_attribute("aria-selected") == "true"
+        page.keyboard.press("Enter")
+        [one] = desk.find("deed_v1 07/").documents
+        page.wait_for_url(f"**/pairs/{one.pair[0]}/{one.pair[1]}" if one.pair else f"**/groups/{one.group}")
+        page.goto("/history")
+        page.keyboard.press("k")
+        page.keyboard.type("fold pan")
+        page.keyboard.press("Enter")
+        said(page, "No panes are beside this page.")
+
+
 def test_a_key_decides_all_members_that_differ_alike(chrome: Any, matter: tuple[Desk, str]) -> None:
     desk, url = matter
     group = key_of(desk, "plans/plan_v1.txt")

@@ -67,6 +67,8 @@ class ReviewProgress:
     groups: int
     documents: int
     """The members of all groups."""
+    conflicts: int
+    """The pairs with two verdicts that differ, unless one came later that resolves it."""
 
     @property
     def undecided(self) -> int:
@@ -282,6 +284,24 @@ class Panes:
     members: tuple[MemberItem, ...]
     folder: str
     """The folder of all members."""
+
+
+@dataclass(frozen=True)
+class DocumentFind:
+    """A document with its group, and the pair with the representative; ``pair`` is None for that one itself."""
+
+    id: Id
+    group: Key
+    pair: tuple[Key, Key] | None
+
+
+@dataclass(frozen=True)
+class Finds:
+    """Groups and their documents whose ids have the words; ``count`` is the number of all such documents."""
+
+    groups: tuple[GroupLine, ...]
+    documents: tuple[DocumentFind, ...]
+    count: int
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from textwrap import wrap
+from urllib.parse import urlencode
 
 import pytest
 
@@ -294,6 +295,23 @@ def test_groups_are_handed_out_by_a_form_and_taken_back(pages: Pages) -> None:
     assert pages.submit(back, "/undo").to == "/batches?done=3"
 
 
+def test_names_are_found_by_words_in_any_case_and_taken_literally(pages: Pages, desk: Desk) -> None:
+    assert 'id="finds"' not in pages.get("/find").text
+    ids = [str(member.id) for line in desk.groups(Question()).lines for member in desk.group(line.key).members]
+    for words in ("", ids[0].upper(), ids[0][:1], ids[0][1:] + " " + ids[0][:1], "%", "id:*", "(", "no such name"):
+        finds = desk.find(words)
+        expected = [id for id in ids if words and all(word.lower() in id.lower() for word in words.split())]
+        assert sorted(str(one.id) for one in finds.documents) == sorted(expected)
+        assert finds.count == len(expected)
+        heads = {line.key for line in finds.groups}
+        assert heads == {one.group for one in finds.documents}
+        assert all(desk.pair(*one.pair).group == one.group for one in finds.documents if one.pair)
+        page = pages.get(f"/find?{urlencode({'q': words})}")
+        assert (page.status, "No name of" in page.words) == (200, bool(words) and not expected)
+        for one in finds.documents:
+            assert str(one.id) in page.words
+
+
 def test_a_second_verdict_is_given_without_a_look_at_the_first(pages: Pages, desk: Desk) -> None:
     assert "is decided yet" in pages.get("/batches").words
     desk.decide(Decide("pair", "duplicate", "Max", 0, pair=(1, 0), note="the fees"))
@@ -314,6 +332,8 @@ def test_a_second_verdict_is_given_without_a_look_at_the_first(pages: Pages, des
     )
     assert "Note: other parties" in after.words
     assert pages.submit(seconds, "/second", ("verdict", "unsure")).status == 422
+    assert "1 conflict" in pages.get("/").words
+    assert "Save note" not in seconds.words
     assert "1 of 3 pairs decided" in after.words
 
 

@@ -2,7 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -139,9 +139,15 @@ def _of_pair(lines: Lines, decision: source.Decide) -> Judgements:
     group = int(lines.index.group_of[a])
     if group >= 0 and lines.made.heads[group] == a:
         a, b = b, a
-    folder, names = without_common(*(str(lines.index.documents.id(document)) for document in (a, b)))
-    within = f" in {printable(folder)}" if folder else ""  # last, where long lines are cut
-    return Judgements(((a, b),), f"{verdict_sentence(decision)}: {' and '.join(map(printable, names))}{within}")
+    names = _without_folder(str(lines.index.documents.id(document)) for document in (a, b))
+    return Judgements(((a, b),), f"{verdict_sentence(decision)}: {names}")
+
+
+def _without_folder(ids: Iterable[str]) -> str:
+    """Return ids without their common folder, which is last, where long lines are cut."""
+    folder, names = without_common(*ids)
+    within = f" in {printable(folder)}" if folder else ""
+    return f"{' and '.join(map(printable, names))}{within}"
 
 
 def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Judgements:
@@ -257,6 +263,7 @@ class Desk:
                 int((~index.open).sum()),
                 len(index.pairs),
                 len(index.near),
+                len(index.state.conflicts),
             )
 
     def batches(self) -> tuple[source.BatchLine, ...]:
@@ -314,7 +321,7 @@ class Desk:
             ids = [self._index.documents.id(self._index.documents.at(key)) for key in pair]
             if not self._made.state.waits(ids[0], ids[1], by):
                 raise InputError("This pair does not wait for your second verdict", "Those of the page Batches")
-            what = f"second {verdict}: {' and '.join(printable(str(id)) for id in ids)}"
+            what = f"second {verdict}: {_without_folder(map(str, ids))}"
             action = self._act([SecondVerdict(ids[0], ids[1], verdict, note)], by, what, seen)
             waiting = {person: following for person, _, following in self.second_reviews().waiting}
             return source.Acted(action, waiting.get(by))
@@ -347,6 +354,12 @@ class Desk:
             return source.GroupList(
                 lines, len(places), next, listed.meaning, listed.notes, listed.partial, pending, facets
             )
+
+    def find(self, text: str) -> source.Finds:
+        """Return documents of groups whose ids have the words of a text, and their groups: the first of each."""
+        with self._lock:
+            self._refresh()
+            return views.finds(self._lines, text.split())
 
     def group(self, key: source.Key, question: source.Question | None = None) -> source.GroupView:
         """Return a group; ``question`` is the list the reader came from."""

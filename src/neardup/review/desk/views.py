@@ -1,6 +1,6 @@
 """The pages of a group and a pair, and the lists of groups and pairs: their orders, queues and places."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan, nan
@@ -28,6 +28,8 @@ MOST_MEMBERS = 300
 MOST_COMPARED = 1000
 """Members whose differences the page of a group lists."""
 OUTSIDE = 10
+FINDS = 12
+"""Most groups and most documents that words of names find."""
 GROUPS_BEFORE, GROUPS_BESIDE, MEMBERS_BESIDE, NAME_BESIDE = 5, 30, 60, 40
 """In the panes beside a pair: groups before its own, all groups, members, and columns of a name."""
 
@@ -125,6 +127,21 @@ def order_of(lines: Lines, group: int) -> str:
     inside = lines.index.slice(group)
     members = [int(lines.made.heads[group]), *lines.index.members[inside][lines.made.near[inside]].tolist()]
     return lines.in_time(members)[1] if len(members) <= MOST_MEMBERS else "by similarity"
+
+
+def finds(lines: Lines, words: Sequence[str]) -> source.Finds:
+    """Return the first documents of groups whose ids have all words, and their first groups."""
+    index, rows = lines.index, lines.index.documents.rows
+    documents = index.documents.with_words(words) if words else np.empty(0, np.int64)
+    documents = documents[index.group_of[documents] >= 0]
+    groups = list(dict.fromkeys(index.group_of[documents].tolist()))[:FINDS]
+    shown = []
+    for document in documents[:FINDS].tolist():
+        group = int(index.group_of[document])
+        head = int(lines.made.heads[group])
+        pair = None if document == head else (int(rows[document]), int(rows[head]))
+        shown.append(source.DocumentFind(index.documents.id(document), index.key(group), pair))
+    return source.Finds(lines.briefs(groups), tuple(shown), len(documents))
 
 
 def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int, budget: Budget) -> source.Panes:

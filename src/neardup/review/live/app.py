@@ -70,6 +70,7 @@ READ: dict[str, Work] = {
     "/kinds": pages.kinds,
     "/batches": pages.batches,
     "/second/{a:int}/{b:int}": pages.second,
+    "/find": pages.find,
     "/history": pages.history,
     "/sitting": pages.last_sitting,
     "/export": pages.export,

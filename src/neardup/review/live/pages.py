@@ -501,6 +501,12 @@ def kinds(desk: Desk, request: ReviewRequest) -> LivePage:
     return LivePage("kinds.html", {**values, "came": came_from(request)})
 
 
+def find(desk: Desk, request: ReviewRequest) -> LivePage:
+    """Groups and documents by words of their names."""
+    words = request.text("q").strip()
+    return LivePage("find.html", {"words": words, "finds": desk.find(words)})
+
+
 def batches(desk: Desk, request: ReviewRequest) -> LivePage:
     """The batches of the people, and forms to hand groups out."""
     filter = request.text("filter").strip()

@@ -1,7 +1,7 @@
 // Keys, and changes without loading a whole page. Everything works without this file, by links and forms.
 
 import { COMMANDS } from "./keys.js";
-import { ask, fold } from "./palette.js"; // not loaded later: what is typed meanwhile would be keys
+import { ask, fold, palette } from "./palette.js"; // not loaded later: what is typed meanwhile would be keys
 
 const STORED = "neardup-single-keys";
 const one = (selector, within = document) => within.querySelector(selector);
@@ -275,6 +275,7 @@ function leave(event) {
 }
 
 const ACTS = {
+  palette: () => palette(act),
   panes: () => fold(say),
   "next-line": () => line(1),
   "previous-line": () => line(-1),
