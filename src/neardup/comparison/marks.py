@@ -4,10 +4,13 @@ Rows are made by tokens. Here the pieces of a row are refined: an amount with a 
 as a whole, and punctuation, signs and case that differ are marked on both sides. No row begins or ends elsewhere.
 """
 
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +34,7 @@ from neardup.text.characters import (
 from neardup.text.units import Units
 
 Span = tuple[int, int]
+_SPACE = re.compile(" ")
 REACH = 40
 """Characters around tokens that differ, and up to the next space, that may be in an expression with them."""
 
@@ -66,13 +70,19 @@ class PairedText:
     places: list[CharacterDifference] = field(default_factory=list)
     least: int = SPACE
     """The least kind that counts before the first token and after the last one."""
+    _last: list[tuple[Span, list[Expression]]] = field(default_factory=lambda: [((0, 0), []), ((0, 0), [])])
 
-    def _expressions_in(self, chars: Sequence[Span]) -> tuple[list[Expression], list[Expression]]:
-        a, b = (
-            list(expressions_of(self.units[side].text, self._spans[side], self.tokens[side][0], *chars[side]))
-            for side in (0, 1)
-        )
-        return a, b
+    def _expressions_in(self, side: int, chars: Span) -> list[Expression]:
+        """Return the expressions in the characters of a side; those of the last ones are kept.
+
+        In a row without spaces, such as a list with commas, all differences are in the same characters.
+        """
+        last, expressions = self._last[side]
+        if last != chars:
+            text, first = self.units[side].text, self.tokens[side][0]
+            expressions = list(expressions_of(text, self._spans[side], first, *chars))
+            self._last[side] = chars, expressions
+        return expressions
 
     def _near_edits(self) -> list[Span]:
         """Return the characters of both sides that may be in an expression with tokens of one side alone."""
@@ -89,9 +99,18 @@ class PairedText:
 
     def _around(self, side: int, begin: int, end: int) -> Span:
         """Return the characters that may be in an expression with the characters [begin, end)."""
-        (least, most), text = self.chars[side], self.units[side].text
-        first, last = text.rfind(" ", least, max(least, begin - REACH)), text.find(" ", end + REACH, most)
-        return max(least, first), most if last < 0 else last
+        (least, most), spaces = self.chars[side], self._spaces[side]
+        first, last = bisect_left(spaces, begin - REACH), bisect_left(spaces, end + REACH)
+        return spaces[first - 1] if first else least, spaces[last] if last < len(spaces) else most
+
+    @cached_property
+    def _spaces(self) -> tuple[list[int], list[int]]:
+        """The places of the spaces of both sides."""
+        a, b = (
+            [match.start() for match in _SPACE.finditer(units.text, *chars)]
+            for units, chars in zip(self.units, self.chars, strict=True)
+        )
+        return a, b
 
     def compare(self) -> None:
         """Find the marks of both sides and the differences of characters."""
@@ -143,7 +162,7 @@ class PairedText:
         mark, end of a token: end of the mark}.
         """
         edges: tuple[dict[int, int], dict[int, int]] = ({}, {})
-        expressions = self._expressions_in(self._near_edits())
+        expressions = [self._expressions_in(side, chars) for side, chars in enumerate(self._near_edits())]
         if not any(expressions):
             return self.anchors, edges
         partners = self._partners()
@@ -162,11 +181,8 @@ class PairedText:
             broken[side].add(one)
             others = {partners[side][token] for token in range(one.first, one.last) if token in partners[side]}
             dropped |= others if side else {token for token in range(one.first, one.last) if token in partners[0]}
-            waiting += [
-                (1 - side, each)
-                for each in expressions[1 - side]
-                if any(each.first <= o < each.last for o in others)
-            ]
+            near = (each for token in sorted(others) for each in _with_tokens(expressions[1 - side], token))
+            waiting += [(1 - side, each) for each in dict.fromkeys(near)]
         for side in (0, 1):
             for one in broken[side]:
                 self.marks[side].append(PieceMark(one.begin, one.end, CHANGED))
@@ -188,7 +204,7 @@ class PairedText:
         return partners
 
     def _differs(
-        self, side: int, one: Expression, partners: Sequence[Mapping[int, int]], others_of: Iterable[Expression]
+        self, side: int, one: Expression, partners: Sequence[Mapping[int, int]], others_of: Sequence[Expression]
     ) -> bool:
         """Whether the other side lacks a token of an expression, has more between, or other marks around."""
         others = [partners[side].get(token, -1) for token in range(one.first, one.last)]
@@ -196,7 +212,7 @@ class PairedText:
             return True
         text, other = self.units[side].text, self.units[1 - side].text
         begin, end = self._place(1 - side, others[0])[0], self._place(1 - side, others[-1])[1]
-        for each in others_of:
+        for each in _with_tokens(others_of, others[0]):
             if (each.first, each.last) == (others[0], others[-1] + 1):
                 begin, end = each.begin, each.end
         if text[one.begin : one.end] == other[begin:end]:
@@ -205,13 +221,11 @@ class PairedText:
 
     def _is_at_edit(self, side: int, one: Expression, others: list[int]) -> bool:
         """Whether the marks around an expression are next to tokens that differ."""
-        for anchor in self.anchors:
-            ends = anchor.a + anchor.size, anchor.b + anchor.size
-            if anchor[side] <= one.first < ends[side]:
-                before = any(anchor[which] > self.tokens[which][0] for which in (0, 1))
-                after = any(ends[which] < self.tokens[which][1] for which in (0, 1))
-                return (before and one.first == anchor[side]) or (after and one.last == ends[side])
-        return False
+        anchor = self.anchors[bisect_right(self.anchors, one.first, key=itemgetter(side)) - 1]
+        ends = anchor.a + anchor.size, anchor.b + anchor.size
+        before = any(anchor[which] > self.tokens[which][0] for which in (0, 1))
+        after = any(ends[which] < self.tokens[which][1] for which in (0, 1))
+        return (before and one.first == anchor[side]) or (after and one.last == ends[side])
 
     def _without(self, dropped: set[int]) -> Iterator[Anchor]:
         """Yield the anchors without some tokens of A."""
@@ -345,12 +359,12 @@ class PairedText:
             )
             if joins or all(begin == end for begin, end in spans):
                 first, last = first - 1, last + 1
-        expressions = self._expressions_in([self._around(side, *span) for side, span in enumerate(spans)])
+        expressions = [self._expressions_in(side, self._around(side, *span)) for side, span in enumerate(spans)]
         size = -1 if any(expressions) else last - first
         while size != last - first:
             size = last - first
             for side in (0, 1):
-                for one in expressions[side]:
+                for one in _with_tokens(expressions[side], anchor[side] + first - 1, anchor[side] + last):
                     begin, end = one.first - anchor[side], one.last - anchor[side]
                     touches = begin < last and first < end
                     touches |= (
@@ -376,6 +390,14 @@ class PairedText:
     def _shares(self, anchor: Anchor, token: int, spans: Sequence[Span]) -> bool:
         """Whether a token is of a character in one of the spans, as the 2 of ½ is."""
         return any(self._place(side, anchor[side] + token)[0] < spans[side][1] for side in (0, 1))
+
+
+def _with_tokens(expressions: Sequence[Expression], first: int, last: int | None = None) -> Iterator[Expression]:
+    """Yield the expressions (in order) with one of the tokens from ``first`` to ``last``, by default ``first``."""
+    for place in range(bisect_right(expressions, first, key=attrgetter("last")), len(expressions)):
+        if expressions[place].first > (first if last is None else last):
+            return
+        yield expressions[place]
 
 
 def _join(one: CharacterDifference, other: CharacterDifference) -> CharacterDifference:

@@ -10,12 +10,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from neardup.deduplication.results import load
+from neardup.errors import InputError
 from neardup.review.desk.desk import Desk
+from neardup.review.desk.subjects import ResultSubject
 from neardup.review.live.app import Served, serve_review
-from neardup.review.source import Decide
+from neardup.review.source import Decide, PairView
 from neardup.service.web import monitoring, server
 from neardup.service.web.limits import Limits
 from neardup.service.web.middleware import Tokens
@@ -238,7 +242,9 @@ def test_a_mistake_of_ours_is_a_page_without_details(
     ]
 
 
-def test_a_slow_source_is_refused_in_words(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_change_is_refused_in_words_and_a_slow_page_is_not(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     finished = threading.Event()
 
     def slow(*_: object) -> None:
@@ -247,10 +253,10 @@ def test_a_slow_source_is_refused_in_words(desk: Desk, monkeypatch: pytest.Monke
     monkeypatch.setattr(desk, "group", slow)
     monkeypatch.setattr(desk, "decide", slow)
     monkeypatch.setattr(server, "GRACE", 0.0)
-    with live(desk, Served(by="Ann", limits=Limits.of(seconds=0.1, threads=3))) as pages:
+    with live(desk, Served("Ann", limits=Limits.of(seconds=0.1, threads=3), shown_after=0.1)) as pages:
         reading, changing = pages.get("/groups/0"), pages.post("/decide", DECISION)
-        assert (reading.status, changing.status) == (503, 503)
-        assert "nothing was changed" in reading.words
+        assert (reading.status, changing.status) == (200, 503)
+        assert "Working" in reading.words
         assert "stored later" in changing.words
         finished.set()
 
@@ -279,3 +285,48 @@ def test_a_review_is_served_until_a_signal(desk: Desk, monkeypatch: pytest.Monke
         assert serve_review(desk, served, listening)
     assert [status for status, _ in answers] == [200, 200]
     assert (listening.fileno(), warm.wait(10)) == (-1, True)
+
+
+class SlowDesk(Desk):
+    """Compares pairs when ``go_on`` is set."""
+
+    def __init__(self, subject: Any) -> None:
+        super().__init__(subject)
+        self.go_on, self.compared, self.are_lost = threading.Event(), 0, False
+
+    def pair(self, *pair: Any, **how: Any) -> PairView:
+        self.compared += 1
+        assert self.go_on.wait(60)
+        if self.are_lost:
+            raise InputError("The texts are lost")
+        return super().pair(*pair, **how)
+
+
+def test_a_long_comparison_shows_its_progress_and_then_the_page(result: Path) -> None:
+    desk = SlowDesk(ResultSubject(load(result), result, read_only=False))
+    with closing(desk), live(desk, Served(by="Ann", shown_after=0.05)) as pages:
+        slow = ["/pairs/1/0", "/pairs/1/0?numbers=off"]
+        for address in (*slow, *slow):
+            working = pages.get(address)
+            assert (working.status, "data-refresh" in working.text) == (200, True)
+            assert has_parts(working.words, "Working", "seconds")
+        assert desk.compared == 2
+        assert pages.get("/pairs/3/2").status == 503
+        assert pages.get("/keys").status == 200
+        desk.go_on.set()
+        for address in slow:
+            while "data-refresh" in (shown := pages.get(address)).text:
+                assert shown.status == 200
+            assert has_parts(shown.words, "one", "two", "tokens")
+
+
+def test_an_error_of_a_long_page_is_shown_as_that_error(result: Path) -> None:
+    desk = SlowDesk(ResultSubject(load(result), result, read_only=False))
+    with closing(desk), live(desk, Served(by="Ann", shown_after=0.05)) as pages:
+        desk.are_lost = True
+        assert "data-refresh" in pages.get("/pairs/1/0").text
+        desk.go_on.set()
+        while (shown := pages.get("/pairs/1/0")).status == 200:
+            assert "data-refresh" in shown.text
+        assert shown.status == 404
+        assert "The texts are lost" in shown.words

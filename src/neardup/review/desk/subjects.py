@@ -49,7 +49,7 @@ from neardup.tables import TEXTS, Int64s
 from neardup.text.characters import canonical
 from neardup.text.units import Units, words
 
-SECONDS = 20.0
+SECONDS = 600.0
 """Seconds that a comparison may take unless the caller gives another limit."""
 
 QUOTING = 200

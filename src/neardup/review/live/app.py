@@ -6,10 +6,11 @@ import asyncio
 import logging
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
@@ -90,6 +91,10 @@ CHANGE: dict[str, Work] = {
     "/undo": acts.undo,
 }
 
+SHOWN_AFTER, MOST_LONG, LONGEST, KEPT = 2.0, 2, 600.0, 60.0
+"""Seconds until a page that is being made answers with its progress; most such pages at once; seconds that one may
+take; and seconds that a page which nobody fetches is kept."""
+
 _WAIT = 0.5
 """Seconds before the answer to an unknown token."""
 LATE = "timeout"
@@ -97,11 +102,15 @@ LATE = "timeout"
 
 @dataclass(frozen=True)
 class Served:
-    """Settings of the pages. ``by`` is the name in the history of people who need no token."""
+    """Settings of the pages. ``by`` is the name in the history of people who need no token.
+
+    After ``shown_after`` seconds, a page that is still being made answers with its progress.
+    """
 
     by: str = ""
     tokens: Tokens = field(default_factory=Tokens)
     limits: Limits = field(default_factory=Limits)
+    shown_after: float = SHOWN_AFTER
 
 
 def serve_review(desk: Desk, served: Served, listening: socket.socket) -> bool:
@@ -189,7 +198,8 @@ class _Live:
 
     def __init__(self, desk: Desk, served: Served) -> None:
         self._desk, self._served = desk, served
-        self.workers = Workers(served.limits.threads)
+        self.workers = Workers(served.limits.threads + MOST_LONG)
+        self._long = _LongPages()
 
     def page(self, path: str, work: Work) -> Any:
         """Return the endpoint of an address."""
@@ -203,10 +213,14 @@ class _Live:
                 return await self._run(lambda: self._html(question, LivePage("enter.html", {}, 401), None))
             if changing and not question.may_decide:
                 raise RefusedError(403, "Your token lacks the right to write", "A token with the right to write")
+            if not changing:
+                # a browser saves what answers for a file: there is no page of its progress
+                shown_after = LONGEST if "." in path else self._served.shown_after
+                return await self._in_time(question, work, str(request.url), shown_after)
             try:
                 return await self._run(lambda: self._answer(question, work))
             except RefusedError as refusal:
-                raise late_error() if changing and refusal.code == LATE else refusal from None
+                raise late_error() if refusal.code == LATE else refusal from None
 
         return endpoint
 
@@ -221,6 +235,19 @@ class _Live:
             request.scope.get("root_path", ""),
             tuple(one.name for one in self._served.tokens.known if one.right == "write" and one.name),
         )
+
+    async def _in_time(self, question: ReviewRequest, work: Work, address: str, shown_after: float) -> Response:
+        """Return a page, or its progress while it is being made: once, however often the reader asks."""
+
+        def begin() -> Coroutine[Any, Any, Response]:
+            return self.workers.run(lambda: self._answer(question, work), Deadline(LONGEST, slow_error))
+
+        key = (address, question.by, question.may_decide)
+        answer, seconds = await self._long.answer(key, begin, shown_after)
+        if answer is not None:
+            return answer
+        page = LivePage("working.html", {"pending": True, "seconds": round(seconds)})
+        return await self._run(lambda: self._html(question, page, self._desk))
 
     async def _run(self, work: Callable[[], Response]) -> Response:
         return await self.workers.run(work, Deadline(self._served.limits.seconds, timeout_error))
@@ -326,6 +353,46 @@ class _Live:
         return await self._run(
             lambda: self._html(question, pages.last_sitting(self._desk, question, left=True), None)
         )
+
+
+class _LongPages:
+    """The pages that take longer than readers wait: each is made once for the requests of one person."""
+
+    def __init__(self) -> None:
+        self._made: dict[Any, tuple[float, asyncio.Task[Response]]] = {}
+
+    async def answer(
+        self, key: Any, begin: Callable[[], Coroutine[Any, Any, Response]], shown_after: float
+    ) -> tuple[Response | None, float]:
+        """Return the page, or None while it is being made, and the seconds since it was begun.
+
+        Raises the error of its work, and RefusedError if as many others are being made.
+        """
+        begun, task = self._made.get(key) or (monotonic(), asyncio.ensure_future(begin()))
+        await asyncio.wait({task}, timeout=shown_after)
+        if task.done():
+            self._made.pop(key, None)
+            return task.result(), monotonic() - begun
+        for other, (at_first, one) in list(self._made.items()):
+            if one.done() and monotonic() - at_first > KEPT:
+                del self._made[other]
+        if key not in self._made and sum(not one.done() for _, one in self._made.values()) >= MOST_LONG:
+            task.cancel()
+            raise RefusedError(
+                503,
+                f"{MOST_LONG} pages are being made that take long",
+                "",
+                "Repeat it when one of them is there",
+                code="overloaded",
+            )
+        self._made[key] = begun, task
+        return None, monotonic() - begun
+
+
+def slow_error() -> RefusedError:
+    """Return the refusal for a page that was not made in the longest time that is allowed."""
+    given = f"This page took more than {duration(LONGEST)}"
+    return RefusedError(503, given, "", "Compare parts of the documents with neardup compare", code=LATE)
 
 
 def late_error() -> RefusedError:

@@ -337,6 +337,7 @@ async function refresh() {
     const [place, link] = [placeOf(document.activeElement), document.activeElement.href];
     one("main").replaceWith(document.adoptNode(one("main", page)));
     prepareMain();
+    document.title = page.title;
     const back = found(place) || all("main a[href]").find((each) => each.href === link);
     if (back) back.focus({ preventScroll: true });
     if (!one("[data-refresh]")) say("This page is complete now.");
