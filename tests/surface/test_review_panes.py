@@ -56,7 +56,7 @@ def test_three_panes_go_to_the_next_undecided_pair_and_nothing_moves(
         page.goto(f"/groups/{key_of(desk, 'deals/07/deed_v1.txt')}")
         page.click("table.members a")
         page.wait_for_url("**/pairs/**")
-        assert page.inner_text("#pane-groups [aria-current]").startswith("deed")
+        assert page.inner_text("#pane-groups [aria-current]").startswith("deals/07/ deed")
         page.evaluate("window.same = true")
         before = places(page)
         for key in ("n", "2", "n"):
@@ -125,6 +125,18 @@ def test_a_key_decides_all_members_that_differ_alike(chrome: Any, matter: tuple[
         page.goto(f"/groups/{group}")
         page.click("table.alike tr.heads a >> nth=0")
         page.wait_for_selector("table.alike tr.heads a[aria-current]")
+
+
+@pytest.mark.parametrize("width", [1366, 390])
+def test_a_row_of_members_that_differ_alike_is_one_line(chrome: Any, matter: tuple[Desk, str], width: int) -> None:
+    desk, url = matter
+    with closing(chrome.new_context(base_url=url, viewport={"width": width, "height": 800})) as context:
+        page = context.new_page()
+        page.goto(f"/groups/{key_of(desk, 'plans/plan_v1.txt')}")
+        rows = page.locator("table.alike tr[data-members]").all()
+        assert len(rows) > 2
+        assert max(row.bounding_box()["height"] for row in rows) <= 34
+        assert page.locator("table.alike tr.heads").first.is_visible() == (width == 1366)
 
 
 def test_the_checked_members_are_decided_together(chrome: Any, matter: tuple[Desk, str]) -> None:
