@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from neardup.deduplication.run.find import dedup, find
     from neardup.deduplication.run.findings import Found, load
     from neardup.deduplication.run.parts.merge import fingerprint_part, merge
+    from neardup.deduplication.run.sets import join
     from neardup.deduplication.run.top_pairs import TopPairs, top_pairs
     from neardup.review.report.content import report_page
     from neardup.service.client import AsyncClient, Client
@@ -116,6 +117,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "hamming_plan",
     "hash_tokens",
     "jaccard",
+    "join",
     "load",
     "merge",
     "passages",
@@ -178,6 +180,7 @@ _LAZY = {
     "hamming_plan": "neardup.text.lsh.hamming_tables",
     "hash_tokens": "neardup.text.sketch.documents",
     "jaccard": "neardup.text.sketch.documents",
+    "join": "neardup.deduplication.run.sets",
     "load": "neardup.deduplication.run.findings",
     "merge": "neardup.deduplication.run.parts.merge",
     "passages": "neardup.corpus.repetition.passages",

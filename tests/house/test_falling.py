@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 426,  # 425 before the batches of a review
-    "import lines": 6700,  # 6,634 before the batches of a review
+    "modules": 428,  # 426 before sets as input
+    "import lines": 6712,  # 6,700 before sets as input
     "modules below 100 lines": 11,
     "constants after the first function": 184,
     "modules named by a participle": 0,

@@ -6,9 +6,11 @@ lists of all sets that have one of its shingles. What counts as a pair is one fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,3 +106,26 @@ def join(sets: NaiveSets, criterion: Criterion) -> Joined:
     order = np.lexsort((b, a))
     a, b, shared = a[order], b[order], shared[order]
     return Joined(a, b, shared, sizes[a], sizes[b])
+
+
+# --- the same for a few collections of any elements, without numbers
+
+
+def counted_pairs(
+    left: Sequence[Iterable[object]], right: Sequence[Iterable[object]] | None, measure: str, least: Fraction
+) -> list[tuple[int, int, float, int, int, int]]:
+    """Return (place, place, similarity, |A∩B|, |A|, |B|) of pairs of ``left`` and ``right``, or of ``left``."""
+    rows = []
+    counts = [
+        [Counter(one if measure == "multiset" else set(one)) for one in side] for side in (left, right or ())
+    ]
+    numbers = combinations(range(len(left)), 2) if right is None else product(range(len(left)), range(len(right)))
+    for a, b in numbers:
+        one, other = counts[0][a], counts[right is not None][b]
+        shared, size_a, size_b = (each.total() for each in (one & other, one, other))
+        held = min(size_a, size_b) if right is None else size_a
+        smaller = min(size_a, size_b)
+        whole = {"containment": held, "overlap": smaller}.get(measure, size_a + size_b - shared)
+        if shared and Fraction(shared, whole) >= least:
+            rows.append((a, b, shared / whole, shared, size_a, size_b))
+    return rows

@@ -13,7 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
+from neardup.kernels.shingles import mix_all
 from neardup.kernels.sketch import (
+    ALL,
     CHAR,
     CLASSIC,
     DISTINCT,
@@ -24,6 +26,7 @@ from neardup.kernels.sketch import (
     count_among,
     count_sharing,
     keys_and_sets,
+    sample_sets,
 )
 from neardup.kernels.sketch import fingerprint as kernel_fingerprint
 from neardup.kernels.sketch import shingle_sets as kernel_shingle_sets
@@ -42,6 +45,8 @@ _WORD = (1 << 64) - 1
 
 _UNITS = {"word": WORD, "char": CHAR}
 _SKETCHES = {"one-permutation": ONE_PERMUTATION, "classic": CLASSIC}
+_NUMBER_BITS = 40
+"""Bits of the numbers of elements with repeats."""
 _NO_SKETCH = CLASSIC  # with 0 slots: a SimHash run makes no signatures
 
 
@@ -335,6 +340,35 @@ def sign_left(texts: pa.Array, rows: Int64s, settings: TextSettings, base: BaseT
     classic = settings.sketch.sketch == "classic"
     sketch_sets(sets.hashes, sets.offsets, classic, *classic_coefficients(slots), signatures, chosen)
     return signatures
+
+
+def element_sets(lists: pa.Array, features: Features = "shingles") -> ShingleSets:
+    """Return sets of numbered elements (large_list<uint64>) as sets of hashes, in which an element is a shingle.
+
+    A hash is a bijection of the number, and of a repeat: numbers of elements with repeats are below 2⁴⁰, and an
+    element is at most 2²⁴ times in a set. So the hashes of two elements are never equal.
+    """
+    offsets: Int64s = lists.offsets.to_numpy()
+    values = lists.values.to_numpy()[offsets[0] : offsets[-1]]
+    offsets = offsets - offsets[0]
+    if features == "occurrences":
+        values = values | _repeats(values, offsets) << np.uint64(_NUMBER_BITS)
+    hashes = np.empty(len(values), np.uint64)
+    mix_all(np.ascontiguousarray(values), hashes)
+    hashes, ends = sample_sets(hashes, offsets, (ALL, np.uint64(0), np.int64(0)))
+    return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)))
+
+
+def _repeats(values: UInt64s, offsets: Int64s) -> UInt64s:
+    """uint64[n]: how often each value occurs before in its set."""
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((values, owner))
+    new = np.ones(len(values), np.bool_)
+    new[1:] = (np.diff(owner[order]) > 0) | (values[order][1:] != values[order][:-1])
+    first = np.flatnonzero(new)
+    before = np.empty(len(values), np.uint64)
+    before[order] = np.arange(len(values)) - first[np.cumsum(new) - 1]
+    return before
 
 
 TextOrSet: TypeAlias = str | Set[object]

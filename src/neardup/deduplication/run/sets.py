@@ -1,0 +1,79 @@
+"""Sets instead of texts: the pairs of one collection, or of two."""
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.deduplication.join.criterion import EVERYONE, Related, criterion_of, similarity_of
+from neardup.deduplication.join.prefix_join import HubSearch, joined_sets, pairs_of
+from neardup.deduplication.join.shingle_store import DocumentSets
+from neardup.errors import SettingError
+from neardup.io.inputs import ElementNumbers, NumberedSets
+from neardup.settings import MEASURES, Settings
+from neardup.tables import VERIFIED, column
+from neardup.text.sketch import ShingleSets, element_sets
+
+_OF_SETS = [name for name, measure in MEASURES.items() if measure.features in ("shingles", "occurrences")]
+
+
+def join(
+    left: object,
+    right: object | None = None,
+    *,
+    measure: str = "resemblance",
+    threshold: float | str = 0.8,
+    threads: int = 0,
+) -> pa.Table:
+    """Find the pairs of sets whose measure reaches the threshold: all of them, and no other, without groups.
+
+    ``left`` and ``right`` are lists of sets or of lists of elements, mappings of them by id, list columns of Arrow
+    or polars, or sparse matrices (docs/howto/dataframes.md). Elements are str, bytes, tuples or whole numbers from
+    0, and are compared themselves, not by hash. With ``right``, pairs have one set of each; without, two of
+    ``left``, the first one as ``left``. ``measure`` needs no text; ``multiset`` counts repeats. ``containment``
+    is the share of the left set in the right one; without ``right``, of the smaller set. A set without elements is
+    in no pair.
+
+    Returns a table of ``left`` and ``right`` (positions from 0, int64, or ids), ``similarity`` (float64),
+    ``shared``, ``size_left`` and ``size_right`` (int64: |A∩B|, |A|, |B|), ordered by the positions. Raises
+    InputError for anything that is no set, and SettingError for settings out of range.
+
+    >>> join([{"a", "b", "c"}, ["b", "c", "d"], {"e"}], threshold=0.5).to_pylist()
+    [{'left': 0, 'right': 1, 'similarity': 0.5, 'shared': 2, 'size_left': 3, 'size_right': 3}]
+    >>> join({"x": [1, 2]}, {"y": [1, 2, 3], "z": [4]}, measure="containment")["right"].to_pylist()
+    ['y']
+    """
+    settings = Settings.of(measure=measure, threshold=threshold, threads=threads)
+    of_sets = MEASURES[settings.search.measure]
+    if of_sets.name not in _OF_SETS:
+        raise SettingError(f"measure is {of_sets.name!r}, which needs a text", f"Of sets: {', '.join(_OF_SETS)}")
+    numbers = ElementNumbers(counted=of_sets.features == "occurrences")
+    named = [("left", left)] if right is None else [("left", left), ("right", right)]
+    sides = [NumberedSets(given, numbers, where) for where, given in named]
+    parts = [element_sets(side.lists, of_sets.features) for side in sides]
+    pairs, formula = _pairs(parts, settings), of_sets.formula
+    if right is not None and of_sets.directed:
+        criterion = criterion_of(settings.search)
+        enough = column(pairs, "shared") * criterion.denominator >= criterion.numerator * column(pairs, "size_a")
+        pairs = pairs.filter(pa.array(enough))
+    a, b, shared, size_a, size_b = (column(pairs, name) for name in pairs.column_names)
+    similarity = similarity_of(shared, size_a, size_b, formula)
+    if right is None:  # a measure with a direction holds in either
+        similarity = np.maximum(similarity, similarity_of(shared, size_b, size_a, formula))
+    ends = {"left": sides[0].names_at(a), "right": sides[-1].names_at(b if right is None else b - len(sides[0]))}
+    return pa.table(
+        {**ends, "similarity": similarity, "shared": shared, "size_left": size_a, "size_right": size_b}
+    )
+
+
+def _pairs(parts: list[ShingleSets], settings: Settings) -> pa.Table:
+    """The VERIFIED pairs that meet the criterion, of sets numbered over all parts; of two, one set of each."""
+    sizes = np.concatenate([part.sizes for part in parts])
+    total, criterion, threads = len(sizes), criterion_of(settings.search), settings.work.threads
+    sets = ShingleSets(np.concatenate([part.hashes for part in parts]), np.append(0, np.cumsum(sizes)))
+    if not len(sets.hashes):
+        return VERIFIED.empty_table()
+    side, documents = np.repeat(np.arange(len(parts)), [len(part.sizes) for part in parts]), np.arange(total)
+    related = EVERYONE if len(parts) == 1 else Related(across=side.astype(np.uint64))
+    hubs = joined_sets(documents, total, DocumentSets(documents, sets), criterion, threads, related).hubs
+    apart = None if len(parts) == 1 else hubs.across == 0
+    search = HubSearch(criterion, np.zeros(total, np.bool_), np.zeros(total, np.int64), None, 0, apart)
+    return pairs_of(hubs, search, threads)[0].table()

@@ -1,0 +1,248 @@
+"""Sets of the caller: lists of sets or of lists, arrays, list columns, rows of a sparse matrix.
+
+Equal elements have equal numbers in all collections that are read together, and no others have. Whole numbers are
+their own numbers; other elements are numbered as they come. So no collision of hashes makes two elements one.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from neardup.errors import InputError
+from neardup.io.readers.arrow import is_text, kind_of
+from neardup.tables import Int64s, UInt64s, one_array
+
+MOST_COUNTED = 1 << 24
+"""A count of an element is below this."""
+
+_KINDS = ((str, "str"), (bytes, "bytes"), ((int, np.integer), "whole numbers"), (tuple, "tuples"))
+_ELEMENTS = "Elements of one type: str, bytes, tuples, or whole numbers from 0 to 2⁶⁴ − 1"
+_COUNTS = f"Whole numbers from 0 to {MOST_COUNTED - 1:,}"
+_SETS = "A list of sets or lists, a mapping of them by id, a list column of Arrow or polars, or a sparse matrix"
+
+
+class _Elements(NamedTuple):
+    """The numbers of the elements of all sets, one set after the other; ``counts`` of each, or None: 1."""
+
+    numbers: UInt64s
+    sizes: Int64s
+    counts: Int64s | None = None
+
+
+class ElementNumbers:
+    """The numbers of elements, for collections that are read together.
+
+    With ``counted``, an element may be several times in a set, and the numbers count up from 0.
+    """
+
+    def __init__(self, *, counted: bool = False) -> None:
+        self.counted = counted
+        self._kind: str | None = None
+        self._numbers: dict[Any, int] = {}
+
+    def require(self, kind: str, where: str) -> None:
+        """Raise InputError if elements read before are of another ``kind``."""
+        self._kind = self._kind or kind
+        if kind != self._kind:
+            raise InputError(f"{where} holds {kind}, after {self._kind}", _ELEMENTS, "Convert one of them")
+
+    def of(self, values: list[Any], sizes: Int64s, where: str) -> UInt64s:
+        """Return the numbers (uint64) of the values of sets of these ``sizes``."""
+        kinds = {type_: _kind(type_) for type_ in set(map(type, values))}
+        if None in kinds.values():
+            place = next(place for place, value in enumerate(values) if kinds[type(value)] is None)
+            raise _element_error(values[place], sizes, place, where)
+        for kind in sorted({str(kind) for kind in kinds.values()}):
+            self.require(kind, where)
+        if "whole numbers" not in kinds.values():
+            return self._in_order(values)
+        for place, value in enumerate(values):
+            if not 0 <= value < 1 << 64:
+                raise _element_error(value, sizes, place, where)
+        return self.of_array(np.fromiter(map(int, values), np.uint64, len(values)), where)
+
+    def of_array(self, values: Any, where: str) -> UInt64s:
+        """Return the numbers of an array of whole numbers."""
+        self.require("whole numbers", where)
+        if values.dtype.kind == "i" and len(values) and values.min() < 0:
+            raise InputError(f"{where} holds {values.min()}", _ELEMENTS, "View signed hashes as uint64")
+        numbers: UInt64s = values.astype(np.uint64)
+        if not self.counted:
+            return numbers
+        different, places = np.unique(values, return_inverse=True)
+        return self._in_order(different.tolist())[places]
+
+    def of_arrow(self, values: pa.Array, where: str) -> UInt64s:
+        """Return the numbers of the values of lists."""
+        if pt.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        if values.null_count:
+            raise InputError(f"{where} holds a null in a list", _ELEMENTS, "Drop the nulls")
+        if not len(values):
+            return np.empty(0, np.uint64)
+        if is_text(values.type):
+            is_bytes = (
+                pt.is_binary(values.type) or pt.is_large_binary(values.type) or pt.is_binary_view(values.type)
+            )
+            self.require("bytes" if is_bytes else "str", where)
+            encoded = values.cast(pa.large_binary() if is_bytes else pa.large_string()).dictionary_encode()
+            places: Int64s = encoded.indices.to_numpy().astype(np.int64)
+            return self._in_order(encoded.dictionary.to_pylist())[places]
+        if kind_of(values.type) != "integer":
+            raise InputError(f"{where} has lists of {values.type}", _ELEMENTS, "Convert the values")
+        return self.of_array(values.to_numpy(zero_copy_only=False), where)
+
+    def _in_order(self, values: list[Any]) -> UInt64s:
+        numbers = self._numbers
+        try:
+            for value in dict.fromkeys(values):
+                numbers.setdefault(value, len(numbers))
+        except TypeError as error:
+            raise InputError(
+                f"A tuple cannot be an element: {error}", _ELEMENTS, "Make its parts plain"
+            ) from error
+        return np.fromiter(map(numbers.__getitem__, values), np.uint64, len(values))
+
+
+class NumberedSets:
+    """Sets of the numbers of elements, with repeats as often as counted; ``len`` is the number of sets.
+
+    ``lists`` (large_list<uint64>) are the sets, and ``names`` (None: positions) the keys of a mapping of sets.
+    ``given`` are the sets of the caller, and ``where`` is their name in messages.
+    """
+
+    def __init__(self, given: Any, numbers: ElementNumbers, where: str) -> None:
+        elements, offsets = _with_counts(_elements_of(given, numbers, where), numbers, where)
+        self.lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(elements))
+        self.names = _ids(list(given), where) if isinstance(given, Mapping) else None
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+    def names_at(self, places: Int64s) -> pa.Array:
+        """Return the names of the sets at these places, or the places."""
+        return pa.array(places) if self.names is None else self.names.take(pa.array(places))
+
+
+def _ids(names: list[Any], where: str) -> pa.Array:
+    try:
+        return pa.array(names)
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        given = f"The ids of {where} cannot be used: {error}"
+        raise InputError(given, "Ids of one type: str, or whole numbers") from error
+
+
+def _kind(type_: type) -> str | None:
+    """The kind of elements of a type; None for values that are no elements."""
+    if issubclass(type_, bool | np.bool_):
+        return None
+    return next((kind for types, kind in _KINDS if issubclass(type_, types)), None)
+
+
+def _element_error(value: Any, sizes: Int64s, place: int, where: str) -> InputError:
+    row = int(np.searchsorted(np.cumsum(sizes), place, side="right"))
+    shown = repr(value) if isinstance(value, int | float | np.number | None) else f"a {type(value).__name__}"
+    nested = "Flatten it" if isinstance(value, Iterable) else "Convert or drop it"
+    return InputError(f"Set {row} of {where} holds {shown}", _ELEMENTS, nested)
+
+
+def _elements_of(given: Any, numbers: ElementNumbers, where: str) -> _Elements:
+    if hasattr(given, "tocsr") or hasattr(given, "indptr"):
+        return _of_matrix(given, numbers, where)
+    if isinstance(given, Mapping):
+        return _of_rows(list(given.values()), numbers, where)
+    if isinstance(given, np.ndarray) and given.ndim != 1:
+        shape = " by ".join(map(str, given.shape))
+        raise InputError(
+            f"{where} is an array of {shape}",
+            _SETS,
+            "Give list(array) for rows of elements, csr_matrix(array) for 0 and 1",
+        )
+    if isinstance(given, pa.Array | pa.ChunkedArray):
+        return _of_arrow(given, numbers, where)
+    if hasattr(given, "__arrow_c_stream__") and str(getattr(given, "dtype", "")) != "object":
+        try:
+            return _of_arrow(pa.chunked_array(given), numbers, where)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InputError(f"{where} is a {type(given).__name__}: {error}", _SETS, "Convert it") from error
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InputError(f"{where} is a {type(given).__name__}", _SETS, "Make a list of sets")
+    return _of_rows(list(given), numbers, where)
+
+
+def _of_rows(rows: list[Any], numbers: ElementNumbers, where: str) -> _Elements:
+    """The elements of sets, lists, arrays, or mappings of elements to counts; None is an empty set."""
+    types = {type_: _is_row(type_) for type_ in set(map(type, rows))}
+    if not all(types.values()):
+        rows = [() if row is None or (isinstance(row, float) and row != row) else row for row in rows]
+    for number, row in enumerate(rows if np.ndarray in types or not all(types.values()) else ()):
+        if not _is_row(type(row)) or (isinstance(row, np.ndarray) and row.ndim != 1):
+            shown = f"Set {number} of {where} is a {type(row).__name__}"
+            do = "Cut texts with neardup.tokens" if isinstance(row, str) else "Convert it"
+            raise InputError(shown, "A set or a list of elements, or a mapping of elements to counts", do)
+    sizes = np.fromiter(map(len, rows), np.int64, len(rows))
+    if any(issubclass(type_, Mapping) for type_ in types):
+        each = [row.values() if isinstance(row, Mapping) else [1] * len(row) for row in rows]
+        counts = _whole_counts(np.array([*chain.from_iterable(each)]), where)
+        return _Elements(numbers.of([*chain.from_iterable(rows)], sizes, where), sizes, counts)
+    if rows and all(isinstance(row, np.ndarray) and row.dtype.kind in "iu" for row in rows):
+        return _Elements(np.concatenate([numbers.of_array(row, where) for row in rows]), sizes)
+    return _Elements(numbers.of([*chain.from_iterable(rows)], sizes, where), sizes)
+
+
+def _is_row(type_: type) -> bool:
+    """Whether values of a type are sets: collections of elements, and no text."""
+    return issubclass(type_, Iterable) and hasattr(type_, "__len__") and not issubclass(type_, str | bytes)
+
+
+def _of_arrow(given: Any, numbers: ElementNumbers, where: str) -> _Elements:
+    lists = one_array(given) if isinstance(given, pa.ChunkedArray) else given
+    if pt.is_fixed_size_list(lists.type) or pt.is_list_view(lists.type) or pt.is_large_list_view(lists.type):
+        lists = lists.cast(pa.large_list(lists.type.value_type))
+    if not (pt.is_list(lists.type) or pt.is_large_list(lists.type)):
+        raise InputError(f"{where} holds {lists.type}", _SETS, "Give its column of lists")
+    values = lists.flatten()  # without those of null lists
+    sizes = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return _Elements(numbers.of_arrow(values, where), sizes)
+
+
+def _of_matrix(matrix: Any, numbers: ElementNumbers, where: str) -> _Elements:
+    """The columns of each row that are not 0, and their values, of a matrix of scipy or one like it."""
+    if getattr(matrix, "format", "csr") != "csr" or not hasattr(matrix, "indptr"):
+        matrix = matrix.tocsr()
+    columns = np.asarray(matrix.indices)
+    numbers.require(f"rows of a matrix with {matrix.shape[1]:,} columns", where)
+    data = np.asarray(getattr(matrix, "data", np.ones(len(columns), np.int64)))
+    sizes: Int64s = np.diff(np.asarray(matrix.indptr)).astype(np.int64)
+    return _Elements(columns.astype(np.uint64), sizes, _whole_counts(data, where))
+
+
+def _whole_counts(counts: Any, where: str) -> Int64s:
+    with np.errstate(invalid="ignore"):
+        whole = counts.astype(np.int64) if counts.dtype.kind in "biuf" else np.full(len(counts), -1)
+    wrong = np.flatnonzero((whole != counts) | (whole < 0) | (whole >= MOST_COUNTED))
+    if len(wrong):
+        raise InputError(
+            f"{where} counts an element {counts[wrong[0]]} times", _COUNTS, "Round or drop the weights"
+        )
+    return np.asarray(whole, np.int64)
+
+
+def _with_counts(read: _Elements, numbers: ElementNumbers, where: str) -> tuple[UInt64s, Int64s]:
+    """The elements, each as often as it is counted, and the offsets of the sets."""
+    elements, sizes = read.numbers, read.sizes
+    if read.counts is not None:
+        if not numbers.counted and len(read.counts) and read.counts.max() > 1:
+            raise InputError(
+                f"{where} counts an element {read.counts.max()} times",
+                "Without counts, 0 or 1",
+                "Choose measure multiset, which counts repeats",
+            )
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        elements = np.repeat(elements, read.counts)
+        sizes = np.bincount(np.repeat(owner, read.counts), minlength=len(sizes))
+    return elements, np.concatenate(([0], np.cumsum(sizes)))
