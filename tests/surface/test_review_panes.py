@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
+from io import BytesIO
 from typing import Any
 
 import pytest
+from pypdf import PdfReader
 
 from neardup.display import similarity
 from neardup.review.desk.desk import Desk
@@ -125,6 +127,25 @@ def test_a_key_decides_all_members_that_differ_alike(chrome: Any, matter: tuple[
         page.goto(f"/groups/{group}")
         page.click("table.alike tr.heads a >> nth=0")
         page.wait_for_selector("table.alike tr.heads a[aria-current]")
+
+
+@pytest.mark.parametrize("full", ["", "?full=1"])
+def test_a_pair_on_paper_has_its_texts_and_no_buttons(chrome: Any, matter: tuple[Desk, str], full: str) -> None:
+    desk, url = matter
+    group = desk.group(key_of(desk, "deals/07/deed_v1.txt"))
+    a, b = (member.key for member in group.members)
+    with closing(chrome.new_context(base_url=url)) as context:
+        page = context.new_page()
+        page.goto(f"/pairs/{a}/{b}{full}")
+        words = [
+            " ".join(sheet.extract_text().split()) for sheet in PdfReader(BytesIO(page.pdf(format="A4"))).pages
+        ]
+    printed = " ".join(words)
+    assert has_parts(printed, "deed_v1.txt", "deed_v2.txt", "numbers only", "Price 1", "Price 2")
+    assert ("deal7word20" in printed, "equal tokens" in printed) == (bool(full), not full)
+    for label in ("Duplicate", "Undo", "Groups", "Side by side", "Next undecided", "Single keys", "change"):
+        assert label not in printed
+    assert words[-1].startswith(f"{len(words)} / {len(words)}")
 
 
 @pytest.mark.parametrize("width", [1366, 390])
