@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -140,8 +141,11 @@ def test_a_comparison_names_the_parts_that_it_does_not_compare(run: Run, tmp_pat
     assert run("dedup", folder, "-o", tmp_path / "out").status == 0
     assert "different: images" in run("compare", tmp_path / "out", "a.html", "c.html").out
     assert "different: images" not in run("compare", tmp_path / "out", "a.html", "b.html").out
-    assert run("report", tmp_path / "out", "-o", tmp_path / "report.html").status == 0
-    assert "different: images" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    brief, whole = tmp_path / "brief.html", tmp_path / "whole.html"
+    assert run("report", tmp_path / "out", "-o", brief).status == 0
+    assert re.search("images in .*3", brief.read_text(encoding="utf-8"))
+    assert run("report", tmp_path / "out", "-o", whole, "--pairs", 10).status == 0
+    assert "different: images" in whole.read_text(encoding="utf-8")
 
 
 def test_a_summary_names_the_parts_that_go_without_having_been_compared(run: Run, tmp_path: Path) -> None:

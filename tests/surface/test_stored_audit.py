@@ -87,7 +87,7 @@ def test_every_command_that_reads_a_result_reads_one_with_a_missed_pair(run: Run
     weak = ("--sketch", "simhash:64,0", "--threshold", 0.5, "--audit", 100)
     assert run("dedup", source, "-o", out, "--id", "id", *weak).status == 0
     assert "in no group" in run("show", out, "harbour").out
-    assert run("report", out, "-o", tmp_path / "page.html").status == 0
+    assert run("report", out, "-o", tmp_path / "page.html", "--pairs", 10).status == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "harbour-late" in page
     assert "sails to the south" in page
