@@ -373,9 +373,6 @@ class _LongPages:
         if task.done():
             self._made.pop(key, None)
             return task.result(), monotonic() - begun
-        for other, (at_first, one) in list(self._made.items()):
-            if one.done() and monotonic() - at_first > KEPT:
-                del self._made[other]
         if key not in self._made and sum(not one.done() for _, one in self._made.values()) >= MOST_LONG:
             task.cancel()
             raise RefusedError(
@@ -385,8 +382,17 @@ class _LongPages:
                 "Repeat it when one of them is there",
                 code="overloaded",
             )
-        self._made[key] = begun, task
+        if key not in self._made:
+            self._made[key] = begun, task
+            task.add_done_callback(lambda _: asyncio.get_running_loop().call_later(KEPT, self._forget, key, task))
         return None, monotonic() - begun
+
+    def _forget(self, key: Any, task: asyncio.Task[Response]) -> None:
+        """Drop a page that nobody fetched, whose texts and verdicts may have changed since."""
+        if self._made.get(key, (0.0, None))[1] is task:
+            del self._made[key]
+            if not task.cancelled():
+                task.exception()  # else asyncio reports that nobody looked at it
 
 
 def slow_error() -> RefusedError:
