@@ -66,7 +66,7 @@ class VerifyOptions(CommandOptions):
 class ReportOptions(CommandOptions):
     """Write a page about a result, to hand over: inputs, method, figures, open questions and groups.
 
-    The page needs no network and runs no script, and neardup verify --report checks it. --pairs or --megabytes
+    The page needs no network and runs no script. --pairs or --megabytes
     adds an appendix: the groups and pairs to look at first, and texts side by side. Exit status: 0 done; 2 error.
     """
 

@@ -114,7 +114,7 @@ def check_lengths(pairs: int, groups: int, megabytes: float) -> None:
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure that matters: its label, its value, and a few words more; ``name`` is for ``neardup verify``."""
+    """A figure that matters: its label, its value, and a few words more; ``name`` marks it in the page."""
 
     label: str
     value: str
