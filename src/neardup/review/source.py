@@ -111,10 +111,10 @@ class HandOut:
 
 @dataclass(frozen=True)
 class DrawSeconds:
-    """A ``share`` of the decided pairs, drawn by ``seed``, handed to ``people`` for a second verdict by ``by``."""
+    """``percent`` of the decided pairs, drawn by ``seed``, handed to ``people`` for a second verdict by ``by``."""
 
     people: tuple[str, ...]
-    share: float
+    percent: int
     seed: int
     by: str
     seen: int
@@ -163,7 +163,8 @@ class SittingLine:
 class Sitting:
     """The work of a person without a longer pause, as far as it holds: from ``begin`` to ``end``, in ``seconds``.
 
-    ``others`` count tags, notes, fates, representatives and undone actions, by their names.
+    ``others`` count second verdicts, conflicts made, tags, notes, fates, representatives and undone actions, by
+    their names.
     """
 
     by: str

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from math import ceil
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.collection import Collection
@@ -185,7 +184,7 @@ def test_nobody_gets_more_groups_than_allowed(pairs: list[int], people: int, eac
     assert left == max(0, len(pairs) - people * each)
 
 
-DRAW = DrawSeconds(("Bea",), 1.0, 1, "Max", 99)
+DRAW = DrawSeconds(("Bea",), 100, 1, "Max", 99)
 
 
 def decided(desk: Desk) -> dict[tuple[str, str], tuple[int, int]]:
@@ -222,6 +221,10 @@ def test_second_verdicts_stand_beside_the_first_ones_which_count(opened: Opened)
         reviews = desk.second_reviews()
         assert (reviews.judged, reviews.alike, reviews.waiting, reviews.drawn_from) == (8, 7, (), 0)
         assert reviews.agreement == wilson(7 / 8, 8)
+        sitting = other.last_sitting("Bea")
+        assert sitting is not None
+        assert {name: count for name, count in sitting.others if count} == {"second verdicts": 8, "conflicts": 1}
+        assert sitting.total.pairs == 0
         verdicts = [("duplicate", "duplicate")] * 7 + [("duplicate", "not alike")]
         assert reviews.kappa == pytest.approx(kappa_of(verdicts))
         [conflict] = reviews.conflicts
@@ -233,14 +236,41 @@ def test_second_verdicts_stand_beside_the_first_ones_which_count(opened: Opened)
         assert other.second_reviews().alike == 7
 
 
-@given(st.integers(1, 60), st.floats(0.01, 1), st.integers(0, 2**32), st.sets(st.sampled_from("ABC"), min_size=1))
+def test_no_decision_of_a_second_reviewer_replaces_a_first_verdict_unseen(opened: Opened) -> None:
+    with closing(opened()) as desk:
+        pairs = decided(desk)
+        desk.draw_seconds(replace(DRAW, percent=12))
+        [(_, _, waiting)] = desk.second_reviews().waiting
+        group = desk.pair(*waiting).group
+        for way in (
+            Decide("pair", "not alike", "Bea", 99, pair=waiting),
+            Decide("pair", None, "Bea", 99, pair=waiting),
+        ):
+            with pytest.raises(InputError):
+                desk.decide(way)
+        assert group is not None
+        size = len(desk.group(group).members) - 1
+        assert size > 1
+        done = desk.decide(Decide("group", "unsure", "Bea", 99, group))
+        assert done.action.what.rpartition(", ")[2].startswith("without 1 pair")
+        assert done.action.changes == size - 1
+        assert (desk.pair(*waiting).verdict, desk.second_reviews().waiting[0][1]) == ("duplicate", 1)
+        desk.decide(Decide("pair", "keep both", "Max", 99, pair=waiting))  # of anybody else
+        assert desk.pair(*waiting).verdict == "keep both"
+        assert len(pairs) == 8
+
+
+@given(
+    st.integers(1, 600), st.integers(1, 100), st.integers(0, 2**32), st.sets(st.sampled_from("ABC"), min_size=1)
+)
+@example(134, 7, 1, {"A"})
 def test_the_sample_has_the_share_and_never_the_same_reviewer(
-    count: int, share: float, seed: int, people: set[str]
+    count: int, percent: int, seed: int, people: set[str]
 ) -> None:
     by = {(f"a{n}", f"b{n}"): "ABCD"[n % 4] for n in range(count)}
     judgements = {pair: JudgedPair(name, "", 1, "", "duplicate") for pair, name in by.items()}
     state = replace(NO_DECISIONS, judgements=judgements)
-    draw = DrawSeconds(tuple(sorted(people)), share, seed, "Max", 0)
+    draw = DrawSeconds(tuple(sorted(people)), percent, seed, "Max", 0)
     able = [pair for pair, name in by.items() if people - {name}]
     if not able:
         with pytest.raises(InputError):
@@ -249,7 +279,7 @@ def test_the_sample_has_the_share_and_never_the_same_reviewer(
     changes, _ = draw_seconds(state, draw)
     assert changes == draw_seconds(state, draw)[0]
     pairs = [(change.a, change.b) for change in changes]  # type: ignore[union-attr]
-    assert len(set(pairs)) == len(pairs) == ceil(share * len(able))
+    assert len(set(pairs)) == len(pairs) == -(-percent * len(able) // 100)
     assert all(change.person in people - {by[change.a, change.b]} for change in changes)  # type: ignore[union-attr]
 
 

@@ -81,7 +81,7 @@ def test_a_sitting_says_what_a_person_did_and_what_holds_of_it(tmp_path: Path) -
         ]
         assert (done.total.pairs, done.total.groups) == (first.pairs, 1)
         counts = {"tags": 1, "notes": first.pairs, "fates": 0, "representatives": 0, "actions undone": 1}
-        assert dict(done.others) == counts
+        assert dict(done.others) == {"second verdicts": 0, "conflicts": 0, **counts}
 
 
 def test_a_sitting_ends_with_a_pause() -> None:

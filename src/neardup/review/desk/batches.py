@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from math import ceil
 from random import Random
 from typing import Any, TypeVar
 
@@ -111,15 +110,16 @@ def draw_seconds(state: DecisionState, draw: source.DrawSeconds) -> tuple[list[C
     """
     if len({name.casefold() for name in draw.people}) < len(draw.people):
         raise InputError(f"The people are {printable(', '.join(draw.people))}", "Different names")
-    if not 0 < draw.share <= 1:
-        raise InputError(f"The share is {draw.share:g}", "Above 0 %, and at most 100 %")
+    if not 0 < draw.percent <= 100:
+        raise InputError(f"The share is {draw.percent} %", "1 % to 100 %")
     pairs = sorted(undrawn(state), key=lambda pair: [(type(id).__name__, id) for id in pair])
     others = {pair: [name for name in draw.people if name != state.judgements[pair].by] for pair in pairs}
     pairs = [pair for pair in pairs if others[pair]]
     if not pairs:
         raise InputError("No decided pair can be drawn", "Pairs that somebody else decided, without a second look")
     random = Random(draw.seed)
-    drawn = random.sample(pairs, ceil(draw.share * len(pairs)))
+    # rounded up in whole numbers: 7 / 100 of 100 is above 7
+    drawn = random.sample(pairs, -(-draw.percent * len(pairs) // 100))
     loads = Counter[str]()
     changes: list[Change] = []
     for pair in drawn:
@@ -129,6 +129,23 @@ def draw_seconds(state: DecisionState, draw: source.DrawSeconds) -> tuple[list[C
     to = ", ".join(f"{name} {number(loads[name])}" for name in draw.people)
     sample = f"{number(len(drawn))} of {counted(len(pairs), 'decided pair')} by seed {draw.seed}"
     return changes, f"second review: {sample} to {to}"
+
+
+def without_waiting(
+    index: ResultIndex, state: DecisionState, pairs: tuple[tuple[int, int], ...], by: str
+) -> tuple[tuple[tuple[int, int], ...], str]:
+    """Return the pairs, by number, that do not wait for the second verdict of ``by``, and the others in words.
+
+    Raises InputError if none is left: the others are decided on the pages of the second review.
+    """
+    id = index.documents.id
+    left = tuple((a, b) for a, b in pairs if not state.waits(id(a), id(b), by))
+    if len(left) == len(pairs):
+        return pairs, ""
+    waiting = f"{counted(len(pairs) - len(left), 'pair')} for your second verdict"
+    if not left:
+        raise InputError(f"Here is only {waiting}", "Pairs that do not wait for it", "Go on from the page Batches")
+    return left, f", without {waiting}"
 
 
 def undrawn(state: DecisionState) -> list[tuple[Id, Id]]:
@@ -204,6 +221,7 @@ def sitting_view(index: ResultIndex, verdicts: VerdictIndex, actions: list[Actio
     """Return the work of a person in the actions of a sitting, the latest first; None without actions.
 
     Verdicts, notes, fates and representatives are counted as they hold; tags by their actions that are not undone.
+    Conflicts are those that the second verdicts made, resolved or not.
     """
     if not actions:
         return None
@@ -215,7 +233,10 @@ def sitting_view(index: ResultIndex, verdicts: VerdictIndex, actions: list[Actio
     judged, done = mine(state.judgements), [action for action in actions if action.undone_by is None]
     pairs_of = {verdict: [pair for pair, one in judged.items() if one.verdict == verdict] for verdict in VERDICTS}
     noted = [*judged.values(), *mine(state.notes).values()]
+    looks = {pair: one for pair, one in mine(state.seconds).items() if one.verdict is not None}
     others = (
+        ("second verdicts", len(looks)),
+        ("conflicts", sum(one.first is not None and one.verdict != one.first.verdict for one in looks.values())),
         ("tags", sum(one.changes for one in done if one.undoes is None and one.what.startswith("tag "))),
         ("notes", sum(bool(one.note) for one in noted)),
         ("fates", len(mine(state.fates))),

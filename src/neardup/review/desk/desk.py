@@ -487,6 +487,8 @@ class Desk:
                 listed = self._listed_in_time(decision.filter, source.Question(), kinds=True)
                 listed.require_whole()
             judgements_made = judgements(self._lines, decision, None if listed is None else listed.groups)
+            pairs = batches.without_waiting(self._index, self._made.state, judgements_made.pairs, decision.by)
+            judgements_made = Judgements(pairs[0], judgements_made.sentence + pairs[1])
             changes = judgements_made.changes(self._lines, decision)
             judged = views.keys_of(self._lines, judgements_made.pairs[-1])
             assert judged is not None

@@ -142,7 +142,7 @@ def draw_seconds(desk: Desk, request: ReviewRequest) -> Elsewhere:
     if not people:
         raise RefusedError(422, "Nobody is named", "Names with commas between them", "Enter one or more")
     percent, seed = request.need("share"), request.need("seed")
-    done = desk.draw_seconds(DrawSeconds(people, percent / 100, seed, request.by, request.need("seen")))
+    done = desk.draw_seconds(DrawSeconds(people, percent, seed, request.by, request.need("seen")))
     return Elsewhere(request.to("/batches", done=done.action.number))
 
 
