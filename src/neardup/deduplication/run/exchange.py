@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from neardup.deduplication.run.kinds import KIND
 from neardup.deduplication.run.places import InputDocument, input_documents
 from neardup.deduplication.run.records import ResultRecord
 from neardup.deduplication.run.result_folder import read_result
-from neardup.deduplication.run.review_decisions import ReviewedResult, items_of, sizes_of
+from neardup.deduplication.run.review_decisions import Item, ReviewedResult, items_of, sizes_of
 from neardup.deduplication.run.sides import with_side_names
 from neardup.deduplication.run.stored_review import after_review
 from neardup.display import counted, printable
@@ -36,6 +36,7 @@ from neardup.io.decisions import (
     Verdict,
     read_rows,
     second_words,
+    sort_key,
 )
 from neardup.io.outputs import FORMS, as_bytes_of, formulas
 from neardup.runtime import SILENT, Progress
@@ -343,20 +344,18 @@ def _kinds(result: ResultRecord, ids: Sequence[Id], leads: Sequence[Id]) -> list
 
 
 def _decisions(state: DecisionState) -> pa.Table:
-    lines = [
-        _Line(one.sort, one.ids, _note(state, one.sort, one.ids), one.by, one.at, one.action)
-        for one in items_of(state)
-    ]
-    items = sorted([*lines, *_own_notes(state), *_review_lines(state)], key=lambda item: -item.action)
+    decided = ((item, _note(state, item.sort, item.ids)) for item in items_of(state))
+    lines = sorted([*decided, *_own_notes(state), *_review_lines(state)], key=lambda line: -line[0].action)
+    items = [item for item, _ in lines]
     others = [item.ids[1] if len(item.ids) > 1 else None for item in items]
     texts = {
-        "note": [item.note for item in items],
+        "note": [note for _, note in lines],
         "by": [item.by for item in items],
         "at": [item.at for item in items],
     }
     return pa.table(
         {
-            "decision": pa.array([item.decision for item in items], pa.string()),
+            "decision": pa.array([item.sort for item in items], pa.string()),
             "id": _ids([item.ids[0] for item in items], others),
             "other": _ids(others, [item.ids[0] for item in items]),
             **{name: pa.array(values, pa.string()) for name, values in texts.items()},
@@ -365,31 +364,20 @@ def _decisions(state: DecisionState) -> pa.Table:
     )
 
 
-class _Line(NamedTuple):
-    """A line of the table of decisions: the decision in words, and one or two ids."""
-
-    decision: str
-    ids: tuple[Id, ...]
-    note: str
-    by: str
-    at: str
-    action: int
-
-
-def _own_notes(state: DecisionState) -> Iterator[_Line]:
+def _own_notes(state: DecisionState) -> Iterator[tuple[Item, str]]:
     """Yield the notes on pairs without a verdict, in the order of their ids."""
-    for pair, one in sorted(state.notes.items(), key=lambda noted: [(type(id).__name__, id) for id in noted[0]]):
+    for pair, one in sorted(state.notes.items(), key=lambda noted: [*map(sort_key, noted[0])]):
         if one.note and pair not in state.judgements:
-            yield _Line("note", pair, one.note, one.by, one.at, one.action)
+            yield Item("note", pair, one.by, one.at, one.action), one.note
 
 
-def _review_lines(state: DecisionState) -> Iterator[_Line]:
+def _review_lines(state: DecisionState) -> Iterator[tuple[Item, str]]:
     """Yield batches and second looks at pairs; the note of a batch, and of a look that waits, is the person."""
     for group, handed in state.batches.items():
-        yield _Line(BATCH, (group,), handed.person, handed.by, handed.at, handed.action)
+        yield Item(BATCH, (group,), handed.by, handed.at, handed.action), handed.person
     for pair, look in state.seconds.items():
         note = look.person if look.verdict is None else look.note
-        yield _Line(second_words(look.verdict), pair, note, look.by, look.at, look.action)
+        yield Item(second_words(look.verdict), pair, look.by, look.at, look.action), note
 
 
 def _note(state: DecisionState, sort: str, ids: tuple[Id, ...]) -> str:
@@ -399,7 +387,7 @@ def _note(state: DecisionState, sort: str, ids: tuple[Id, ...]) -> str:
 
 
 def _tags(state: DecisionState) -> pa.Table:
-    ids = sorted(state.tags, key=lambda id: (type(id).__name__, id))
+    ids = sorted(state.tags, key=sort_key)
     tags = [list(state.tags[id]) for id in ids]
     return pa.table({"id": _ids(ids, ()), "tags": pa.array(tags, pa.list_(pa.string()))})
 

@@ -20,7 +20,7 @@ from neardup.deduplication.run.account import DecisionAccount, DecisionsAccount,
 from neardup.deduplication.run.sides import readings
 from neardup.deduplication.run.texts import MOST_DIGITS
 from neardup.display import counted, printable, similarity
-from neardup.io.decisions import DecisionState, Id
+from neardup.io.decisions import DecisionState, Id, sort_key
 from neardup.tables import Bools, Int64s
 
 LISTED = 1000
@@ -29,7 +29,7 @@ LISTED = 1000
 _BLOCK = 1 << 20
 """Ids that are looked up at once."""
 
-Sort = Literal["duplicate", "keep both", "not alike", "unsure", "keep", "remove", "represents", "note"]
+Sort = Literal["duplicate", "keep both", "not alike", "unsure", "keep", "remove", "represents"]
 
 _FIRST_NAMED = {"keep": 0, "remove": 0, "keep both": 1, "duplicate": 2, "represents": 3, "not alike": 4}
 """The decision that settles a document is named: a fate before a verdict."""
@@ -55,9 +55,12 @@ def sizes_of(ranks: pa.Table) -> dict[Id, int]:
 
 @dataclass(frozen=True)
 class Item:
-    """A decision: its sort, its documents, by whom and when, and the number of its action."""
+    """A decision: its documents, by whom and when, and the number of its action.
 
-    sort: Sort
+    ``sort`` is a verdict, a fate, or another decision as exports name it.
+    """
+
+    sort: str
     ids: tuple[Id, ...]
     by: str
     at: str
@@ -79,12 +82,7 @@ def items_of(state: DecisionState) -> list[Item]:
         *(Item(fate.fate, (id,), fate.by, fate.at, fate.action) for id, fate in state.fates.items()),
         *(Item("represents", (group, one.id), one.by, one.at, one.action) for group, one in state.choices.items()),
     ]
-    return sorted(items, key=lambda item: (-item.action, item.sort, [_in_order(id) for id in item.ids]))
-
-
-def _in_order(id: Id) -> tuple[str, Id]:
-    """The key that sorts ids: numbers before strings."""
-    return type(id).__name__, id
+    return sorted(items, key=lambda item: (-item.action, item.sort, [sort_key(id) for id in item.ids]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +156,7 @@ class Applied:
                 for item, why in self.reasons[:LISTED]
             ],
             tagged=len(tags),
-            tags=[Tagged(id, list(tags[id])) for id in islice(sorted(tags, key=_in_order), LISTED)],
+            tags=[Tagged(id, list(tags[id])) for id in islice(sorted(tags, key=sort_key), LISTED)],
         )
 
     def warnings(self) -> list[str]:

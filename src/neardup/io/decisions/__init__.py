@@ -11,7 +11,7 @@ from neardup.io.decisions.log import (
 from neardup.io.decisions.records import (
     Action, HandOver, Change, ChosenRepresentative, DecisionState, Fate, FateOf, HandedGroup, Id, JudgedPair,
     Judgement, NO_DECISIONS, PairNote, Represents, SecondLook, SecondReview, SecondVerdict, TOGETHER, Tag, Verdict,
-    pair_of,
+    pair_of, sort_key,
 )
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.decisions.tag_files import DecisionRow, Imported, WITHDRAWN, read_pairs, read_rows

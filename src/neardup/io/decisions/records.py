@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Id: TypeAlias = str | int
 """An id as it is in the user's column."""
@@ -232,14 +232,15 @@ class DecisionState:
 NO_DECISIONS = DecisionState(0, {}, {}, {}, {})
 
 
+def sort_key(id: Id) -> tuple[str, Any]:
+    """Return the key that sorts ids: numbers before strings, each ascending."""
+    return type(id).__name__, id
+
+
 def pair_of(a: Id, b: Id) -> tuple[Id, Id]:
     """Return two ids in canonical order: numbers before strings, each ascending.
 
     >>> pair_of("b", "a"), pair_of("7", 7), pair_of(10, 9)
     (('a', 'b'), (7, '7'), (9, 10))
     """
-    if isinstance(a, int) and isinstance(b, int):
-        return (a, b) if a <= b else (b, a)
-    if isinstance(a, str) and isinstance(b, str):
-        return (a, b) if a <= b else (b, a)
-    return (a, b) if isinstance(a, int) else (b, a)
+    return (a, b) if sort_key(a) <= sort_key(b) else (b, a)

@@ -10,7 +10,7 @@ import numpy as np
 
 from neardup.display import counted, number, printable
 from neardup.errors import InputError
-from neardup.io.decisions import Action, Change, DecisionState, HandOver, Id, SecondReview
+from neardup.io.decisions import Action, Change, DecisionState, HandOver, Id, SecondReview, sort_key
 from neardup.review import source
 from neardup.review.desk.facets import clause_of
 from neardup.review.desk.filters import NOBODY
@@ -112,7 +112,7 @@ def draw_seconds(state: DecisionState, draw: source.DrawSeconds) -> tuple[list[C
         raise InputError(f"The people are {printable(', '.join(draw.people))}", "Different names")
     if not 0 < draw.percent <= 100:
         raise InputError(f"The share is {draw.percent} %", "1 % to 100 %")
-    pairs = sorted(undrawn(state), key=lambda pair: [(type(id).__name__, id) for id in pair])
+    pairs = sorted(undrawn(state), key=lambda pair: [*map(sort_key, pair)])
     others = {pair: [name for name in draw.people if name != state.judgements[pair].by] for pair in pairs}
     pairs = [pair for pair in pairs if others[pair]]
     if not pairs:
