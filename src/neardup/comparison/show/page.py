@@ -169,9 +169,8 @@ class ComparisonBody:
     @cached_property
     def rows(self) -> TextRows:
         """The rows of the two texts."""
-        rows = TextRows(self._found, self._alignment, self._texts, self.prefix, cut=not self._full)
-        rows.style_words = self.style_words
-        return rows
+        cut = not self._full
+        return TextRows(self._found, self._alignment, self._texts, self.prefix, self.style_words, cut=cut)
 
     @cached_property
     def moves(self) -> bool:
@@ -410,7 +409,14 @@ class TextRows:
     """The rows of the table that holds the two texts; ``prefix`` makes ids unique."""
 
     def __init__(
-        self, record: ComparisonRecord, alignment: Alignment, texts: tuple[str, ...], prefix: str, *, cut: bool
+        self,
+        record: ComparisonRecord,
+        alignment: Alignment,
+        texts: tuple[str, ...],
+        prefix: str,
+        style_words: str,
+        *,
+        cut: bool,
     ) -> None:
         self._alignment, self._cut = alignment, cut
         self.prefix, self.unit = prefix, wording.unit_of(record)
@@ -420,7 +426,7 @@ class TextRows:
         self._differing = wording.rows_that_differ(alignment).tolist()
         self._words = wording.words_of_rows(alignment)
         self.count = len(self._differing)
-        self.style_words = wording.style_words(record)
+        self.style_words = style_words
         self._units, self._moved = alignment.units.tolist(), alignment.moved.tolist()
         base = (wording.base_spans(record, which) for which in (0, 1))
         begins = (units.spans[:, 0] for units in (record.a, record.b))

@@ -169,16 +169,19 @@ def kappa(verdicts: Sequence[tuple[str, str]]) -> float | None:
     return None if chance == 1 else (equal - chance) / (1 - chance)
 
 
-def second_reviews(state: DecisionState, key_of: Callable[[Id], source.Key | None]) -> source.SecondReviews:
-    """Return how far the second review is; ``key_of`` returns the key of a document, None for one not shown."""
+def waiting_pairs(state: DecisionState, person: str) -> list[tuple[Id, Id]]:
+    """Return the pairs that wait for the second verdict of a person, in the order of ``seconds``."""
+    waiting = state.waiting.get(person, ())
+    return [pair for pair in state.seconds if pair in waiting]
 
-    def keys(pair: tuple[Id, Id]) -> tuple[source.Key, source.Key] | None:
-        a, b = map(key_of, pair)
-        return None if a is None or b is None else (a, b)
 
+def second_reviews(
+    state: DecisionState, keys_of: Callable[[tuple[Id, Id]], tuple[source.Key, source.Key] | None]
+) -> source.SecondReviews:
+    """Return how far the second review is; ``keys_of`` returns the keys of a pair, None for one not shown."""
     waiting = []
-    for person, pairs in sorted(state.waiting.items()):
-        shown = [own for pair in state.seconds if pair in pairs and (own := keys(pair))]
+    for person in sorted(state.waiting):
+        shown = [own for pair in waiting_pairs(state, person) if (own := keys_of(pair))]
         if shown:
             waiting.append((person, len(shown), shown[0]))
     judged = [(pair, one.first, one) for pair, one in state.seconds.items() if one.first and one.verdict]
@@ -187,7 +190,7 @@ def second_reviews(state: DecisionState, key_of: Callable[[Id], source.Key | Non
     conflicts = [
         source.ConflictLine(*own, pair, first, second)
         for pair, first, second in judged
-        if pair in state.conflicts and (own := keys(pair))
+        if pair in state.conflicts and (own := keys_of(pair))
     ]
     agreement = wilson(alike / len(judged), len(judged)) if judged else None
     return source.SecondReviews(

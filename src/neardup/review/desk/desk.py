@@ -22,6 +22,7 @@ from neardup.io.decisions import (
     Change,
     Fate,
     FateOf,
+    Id,
     Judgement,
     PairNote,
     Represents,
@@ -297,13 +298,12 @@ class Desk:
         """Return how far the second review is, and how far the verdicts agree."""
         with self._lock:
             self._refresh()
-            documents = self._index.documents
+            return batches.second_reviews(self._made.state, self._keys_of)
 
-            def key_of(id: Any) -> source.Key | None:
-                number = documents.number(id)
-                return None if number is None else int(documents.rows[number])
-
-            return batches.second_reviews(self._made.state, key_of)
+    def _keys_of(self, pair: tuple[Id, Id]) -> tuple[source.Key, source.Key] | None:
+        """Return the keys of two ids; None if the pages do not show both."""
+        a, b = map(self._index.documents.number, pair)
+        return None if a is None or b is None else views.keys_of(self._lines, (a, b))
 
     def draw_seconds(self, draw: source.DrawSeconds) -> source.Acted:
         """Hand a sample of the decided pairs to people for a second verdict."""
@@ -323,8 +323,8 @@ class Desk:
                 raise InputError("This pair does not wait for your second verdict", "Those of the page Batches")
             what = f"second {verdict}: {_without_folder(map(str, ids))}"
             action = self._act([SecondVerdict(ids[0], ids[1], verdict, note)], by, what, seen)
-            waiting = {person: following for person, _, following in self.second_reviews().waiting}
-            return source.Acted(action, waiting.get(by))
+            waiting = map(self._keys_of, batches.waiting_pairs(self._made.state, by))
+            return source.Acted(action, next(filter(None, waiting), None))
 
     def last_sitting(self, by: str) -> source.Sitting | None:
         """Return the work of a person in the last sitting; None before the first action."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, get_args
 
 from neardup.io.decisions import Fate, Verdict
@@ -118,10 +117,7 @@ def _to_pair(request: ReviewRequest, pair: tuple[int, int], **values: Any) -> st
 
 def hand_out(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Hand groups to people."""
-    people = tuple(_people(request.text("people")))
-    if not people:
-        raise RefusedError(422, "Nobody is named", "Names with commas between them", "Enter one or more")
-    return _handed_out(desk, request, people)
+    return _handed_out(desk, request, tuple(map(_with_share, _people(request))))
 
 
 def take_back(desk: Desk, request: ReviewRequest) -> Elsewhere:
@@ -138,10 +134,7 @@ def _handed_out(desk: Desk, request: ReviewRequest, people: tuple[tuple[str, flo
 
 def draw_seconds(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Hand a sample of the decided pairs to people for a second verdict."""
-    people = tuple(name.strip() for name in request.text("people").split(",") if name.strip())
-    if not people:
-        raise RefusedError(422, "Nobody is named", "Names with commas between them", "Enter one or more")
-    percent, seed = request.need("share"), request.need("seed")
+    people, percent, seed = _people(request), request.need("share"), request.need("seed")
     done = desk.draw_seconds(DrawSeconds(people, percent, seed, request.by, request.need("seen")))
     return Elsewhere(request.to("/batches", done=done.action.number))
 
@@ -157,14 +150,21 @@ def decide_second(desk: Desk, request: ReviewRequest) -> Elsewhere:
     return Elsewhere(request.to(place, done=done.action.number))
 
 
-def _people(text: str) -> Iterator[tuple[str, float]]:
-    """Yield names and their shares, 1 unless there is a number after a colon."""
-    for part in filter(None, map(str.strip, text.split(","))):
-        name, colon, share = part.rpartition(":")
-        if colon and not _SHARE.fullmatch(share.strip()):
-            given = f"The share of {name} is {share.strip()}"
-            raise RefusedError(422, given, "A whole number, 1 to 999,999", "Enter Ann: 2, Bea: 1")
-        yield (name.strip(), float(share)) if colon else (part, 1.0)
+def _people(request: ReviewRequest) -> tuple[str, ...]:
+    """Return the people that a form names, with commas between them."""
+    people = tuple(filter(None, map(str.strip, request.text("people").split(","))))
+    if not people:
+        raise RefusedError(422, "Nobody is named", "Names with commas between them", "Enter one or more")
+    return people
+
+
+def _with_share(person: str) -> tuple[str, float]:
+    """Return a name and its share, 1 unless there is a number after a colon."""
+    name, colon, share = person.rpartition(":")
+    if colon and not _SHARE.fullmatch(share.strip()):
+        given = f"The share of {name} is {share.strip()}"
+        raise RefusedError(422, given, "A whole number, 1 to 999,999", "Enter Ann: 2, Bea: 1")
+    return (name.strip(), float(share)) if colon else (person, 1.0)
 
 
 def undo(desk: Desk, request: ReviewRequest) -> Elsewhere:

@@ -396,6 +396,27 @@ def shared_values(members: Sequence[MemberLine]) -> list[tuple[str, str]]:
 
 def pair(desk: Desk, request: ReviewRequest) -> LivePage:
     """Two documents side by side, or their differences as a list."""
+    queue, values = queue_of(request), _compared_values(desk, request)
+    group, question = values["pair"].group, question_of(request)
+    beside = {
+        "beside": None if group is None else desk.panes(group, question),
+        "undecided": desk.next_undecided(values["keys"], question, queue),
+        "blind": False,
+    }
+    return LivePage("pair.html", {**values, **beside})
+
+
+def second(desk: Desk, request: ReviewRequest) -> LivePage:
+    """A pair for a second verdict: without the first one, its note, its reviewer and its effects."""
+    values = _compared_values(desk, request)
+    shown = replace(values["pair"], group=None, verdict=None, note="", alike=None)
+    shown = replace(shown, before=None, after=None, place="")
+    blind = {"pair": shown, "beside": None, "undecided": None, "blind": True}
+    return LivePage("pair.html", {**values, **blind})
+
+
+def _compared_values(desk: Desk, request: ReviewRequest) -> dict[str, Any]:
+    """Return the values of the page of a pair that come from its documents and their comparison."""
     keys: tuple[int, int] = request.path["a"], request.path["b"]
     queue, swap, mode = queue_of(request), request.text("swap") == "1", request.one_of("view", VIEWS, "sides")
     how = {"ignore_numbers": True} if request.text("numbers") == "off" else {}
@@ -422,7 +443,7 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
         flowed=not options["lines"],
         hide_readings=bool(options["ocr"]),
     )
-    values = {
+    return {
         "pair": view,
         "keys": keys,
         "body": body,
@@ -440,20 +461,7 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
         "length": length,
         "came": came_from(request),
         "keep": {**came_from(request), "queue": queue or ""},
-        "beside": None if view.group is None else desk.panes(view.group, question_of(request)),
-        "undecided": desk.next_undecided(keys, question_of(request), queue),
-        "blind": False,
     }
-    return LivePage("pair.html", values)
-
-
-def second(desk: Desk, request: ReviewRequest) -> LivePage:
-    """A pair for a second verdict: without the first one, its note, its reviewer and its effects."""
-    page = pair(desk, request)
-    view = page.values["pair"]
-    hidden = replace(view, group=None, verdict=None, note="", before=None, after=None, place="", alike=None)
-    blind = {"pair": hidden, "beside": None, "undecided": None, "blind": True}
-    return LivePage(page.template, {**page.values, **blind})
 
 
 def tracked_changes(desk: Desk, request: ReviewRequest) -> Download:

@@ -145,9 +145,9 @@ class ReportContent:
         self.groups = self.verdicts.rows(GroupLists(as_run, *figures, self.reading, 0), groups)
         self.exceptions = lists.exceptions(as_run)
         self.parts = lists.parts_not_compared(as_run)
-        index = index if result is as_run else ResultIndex(result)
         self.appendix: ReportAppendix | None = None
         if pairs or megabytes:
+            index = index if result is as_run else ResultIndex(result)
             self.appendix = ReportAppendix(self, result, index, groups, pairs, megabytes)
 
     @property

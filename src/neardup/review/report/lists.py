@@ -327,10 +327,10 @@ def exceptions(result: Found) -> Some:
     """Return documents that were not read or not compared, by kind and reason, with the first names."""
     names: dict[tuple[str, str], list[str]] = {}
     for problem in result.problems:
-        place = problem.file or (f"row {number(problem.row)}" if problem.row is not None else "the file")
-        where = place if problem.file else f"{problem.source}: {place}".removeprefix(f"{place}: {place}")
+        place = f"row {number(problem.row)}" if problem.row is not None else "the file"
+        where = problem.file or f"{problem.source}: {place}"
         reason = problem.reason.removeprefix(f"cannot read {problem.file}: ")
-        names.setdefault((problem.kind or "not read", _cause(reason)), []).append(where or place)
+        names.setdefault((problem.kind or "not read", _cause(reason)), []).append(where)
     aside = result.not_judged.filter(pc.not_equal(result.not_judged["kind"], UNREADABLE))
     for row in aside.select(["kind", "reason", "id"]).to_pylist():
         names.setdefault((row["kind"], _cause(row["reason"])), []).append(str(row["id"]))
