@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 import pytest
 
 from neardup.review.desk.desk import Desk
+from neardup.review.desk.views import FINDS
 from neardup.review.source import Decide, Question
 from support.live_pages import Pages, live, on_enter
 from support.made_reviews import make_result
@@ -310,6 +311,14 @@ def test_names_are_found_by_words_in_any_case_and_taken_literally(pages: Pages, 
         assert (page.status, "No name of" in page.words) == (200, bool(words) and not expected)
         for one in finds.documents:
             assert str(one.id) in page.words
+
+
+def test_the_first_of_many_names_are_listed_with_the_number_of_all(tmp_path: Path) -> None:
+    texts = {f"deed{n:02}": f"{'harbour notice ' * 30} number {n}" for n in range(FINDS + 3)}
+    with closing(Desk.open(make_result(tmp_path, texts))) as own, live(own) as shown:
+        finds = own.find("deed")
+        assert (len(finds.documents), len(finds.groups), finds.count) == (FINDS, 1, FINDS + 3)
+        assert f"{FINDS} of {FINDS + 3} documents of groups" in shown.get("/find?q=deed").words
 
 
 def test_a_second_verdict_is_given_without_a_look_at_the_first(pages: Pages, desk: Desk) -> None:

@@ -68,8 +68,9 @@ export function palette(act) {
     option.addEventListener("click", () => { chosen = run; made.close(); });
     list.append(option);
   };
-  const ask = async (text, number) => {
+  const look = async (text, number) => {
     const answer = await fetch(`${one('header.bar a[href$="/keys"]', document).getAttribute("href").slice(0, -5)}/find?${new URLSearchParams({ q: text })}`, { credentials: "same-origin" });
+    if (!answer.ok) throw new Error("not a page");
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (number !== asked || !made.open) return; // an answer to older letters
     for (const link of page.querySelectorAll("#finds li a")) {
@@ -88,7 +89,7 @@ export function palette(act) {
     clearTimeout(timer);
     asked += 1;
     const number = asked;
-    if (words.length) timer = setTimeout(() => ask(input.value, number).catch(() => {}), PAUSE);
+    if (words.length) timer = setTimeout(() => look(input.value, number).catch(() => { if (number === asked) add("Names were not looked up: the server did not answer.", "", null); }), PAUSE);
   };
   input.addEventListener("input", show);
   input.addEventListener("keydown", (event) => {
