@@ -321,6 +321,19 @@ def test_the_first_of_many_names_are_listed_with_the_number_of_all(tmp_path: Pat
         assert f"{FINDS} of {FINDS + 3} documents of groups" in shown.get("/find?q=deed").words
 
 
+def test_a_title_that_others_have_begins_with_its_folder(tmp_path: Path) -> None:
+    texts = {
+        f"{folder}/{name}_v{n}": f"{f'{folder} {name} ' * 30} number {n}"
+        for folder, name in (("2401", "deed"), ("2402", "deed"), ("2403", "memo"))
+        for n in (1, 2)
+    }
+    with closing(Desk.open(make_result(tmp_path, texts))) as own, live(own) as shown:
+        beside = shown.get(f"/groups/{own.groups(Question()).lines[0].key}").words
+        assert has_parts(shown.get("/").words, "2401/ deed", "2402/ deed", "memo 2403/")
+        assert has_parts(beside, "2401/ deed", "2402/ deed")
+        assert "2403/" not in beside
+
+
 def test_a_second_verdict_is_given_without_a_look_at_the_first(pages: Pages, desk: Desk) -> None:
     assert "is decided yet" in pages.get("/batches").words
     desk.decide(Decide("pair", "duplicate", "Max", 0, pair=(1, 0), note="the fees"))

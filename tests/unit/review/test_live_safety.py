@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -13,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.responses import Response
 
 from neardup.deduplication.results import load
 from neardup.errors import InputError
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.subjects import ResultSubject
+from neardup.review.live import app
 from neardup.review.live.app import Served, serve_review
 from neardup.review.source import Decide, PairView
 from neardup.service.web import monitoring, server
@@ -242,25 +245,6 @@ def test_a_mistake_of_ours_is_a_page_without_details(
     ]
 
 
-def test_a_slow_change_is_refused_in_words_and_a_slow_page_is_not(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    finished = threading.Event()
-
-    def slow(*_: object) -> None:
-        finished.wait(20)
-
-    monkeypatch.setattr(desk, "group", slow)
-    monkeypatch.setattr(desk, "decide", slow)
-    monkeypatch.setattr(server, "GRACE", 0.0)
-    with live(desk, Served("Ann", limits=Limits.of(seconds=0.1, threads=3), shown_after=0.1)) as pages:
-        reading, changing = pages.get("/groups/0"), pages.post("/decide", DECISION)
-        assert (reading.status, changing.status) == (200, 503)
-        assert "Working" in reading.words
-        assert "stored later" in changing.words
-        finished.set()
-
-
 def test_a_request_for_headers_alone_is_answered(guarded: Pages) -> None:
     guarded.headers["origin"] = "http://review.example.org"
     guarded.send("POST", "/enter", f"by=Di&token={READ}".encode(), {})
@@ -330,3 +314,40 @@ def test_an_error_of_a_long_page_is_shown_as_that_error(result: Path) -> None:
             assert "data-refresh" in shown.text
         assert shown.status == 404
         assert "The texts are lost" in shown.words
+
+
+def test_a_long_page_that_nobody_fetches_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "KEPT", 0.0)
+    long, made = app._LongPages(), list[Response]()
+
+    async def made_twice() -> None:
+        go_on = asyncio.Event()
+
+        async def work() -> Response:
+            await go_on.wait()
+            made.append(Response())
+            return made[-1]
+
+        async with asyncio.timeout(60):
+            assert (await long.answer("page", work, 0.0))[0] is None
+            go_on.set()
+            while long._made:
+                await asyncio.sleep(0)
+            assert (await long.answer("page", work, 60.0))[0] is made[1]
+
+    asyncio.run(made_twice())
+
+
+def test_a_slow_change_is_refused_in_words_and_a_slow_page_is_not(
+    result: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = SlowDesk(ResultSubject(load(result), result, read_only=False))
+    monkeypatch.setattr(desk, "decide", lambda *_: desk.go_on.wait(20))
+    monkeypatch.setattr(server, "GRACE", 0.0)
+    limits = Limits.of(seconds=0.1, threads=3)
+    with closing(desk), live(desk, Served(by="Ann", limits=limits, shown_after=0.1)) as pages:
+        reading, changing = pages.get("/pairs/1/0"), pages.post("/decide", DECISION)
+        assert (reading.status, changing.status) == (200, 503)
+        assert "Working" in reading.words
+        assert "stored later" in changing.words
+        desk.go_on.set()
