@@ -316,6 +316,29 @@ def test_an_error_of_a_long_page_is_shown_as_that_error(result: Path) -> None:
         assert "The texts are lost" in shown.words
 
 
+def test_two_requests_at_once_wait_for_one_long_page() -> None:
+    long, begun = app._LongPages(), list[asyncio.Task[Any] | None]()
+
+    async def asked_at_once() -> None:
+        go_on = asyncio.Event()
+
+        async def work() -> Response:
+            begun.append(asyncio.current_task())
+            await go_on.wait()
+            return Response()
+
+        async with asyncio.timeout(60):
+            asked = (long.answer("page", work, 0.01) for _ in range(3))
+            assert [page for page, _ in await asyncio.gather(*asked)] == [None] * 3
+            await asyncio.sleep(0)
+            assert [task is not None and task.cancelled() for task in begun] == [False, True, True]
+            go_on.set()
+            assert (await long.answer("page", work, 60.0))[0] is not None
+            assert (len(begun), long._made) == (3, {})
+
+    asyncio.run(asked_at_once())
+
+
 def test_a_long_page_that_nobody_fetches_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "KEPT", 0.0)
     long, made = app._LongPages(), list[Response]()

@@ -373,7 +373,11 @@ class _LongPages:
         if task.done():
             self._made.pop(key, None)
             return task.result(), monotonic() - begun
-        if key not in self._made and sum(not one.done() for _, one in self._made.values()) >= MOST_LONG:
+        known = self._made.get(key)
+        if known is not None and known[1] is not task:  # another request was first: its page is shown
+            task.cancel()
+            return None, monotonic() - known[0]
+        if known is None and sum(not one.done() for _, one in self._made.values()) >= MOST_LONG:
             task.cancel()
             raise RefusedError(
                 503,
@@ -382,7 +386,7 @@ class _LongPages:
                 "Repeat it when one of them is there",
                 code="overloaded",
             )
-        if key not in self._made:
+        if known is None:
             self._made[key] = begun, task
             task.add_done_callback(lambda _: asyncio.get_running_loop().call_later(KEPT, self._forget, key, task))
         return None, monotonic() - begun
