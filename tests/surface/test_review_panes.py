@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import datetime, timedelta
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pypdf import PdfReader
 
+from neardup.collection import Collection
 from neardup.display import similarity
 from neardup.review.desk.desk import Desk
-from neardup.review.live.app import Served, review_app
-from neardup.review.source import Question
+from neardup.review.live.app import READ, Served, review_app
+from neardup.review.source import QUEUES, Decide, DrawSeconds, HandOut, Question
 from support.browser import COLOURS, chromium, served, violations
 from support.desk_pages import key_of, press, said
 from support.made_reviews import make_result
@@ -298,3 +301,79 @@ def test_the_texts_of_all_pairs_begin_at_one_height_and_have_most_of_the_width(
         assert not page.is_visible("#pane-groups")
         page.click("button[data-do=panes]")
         assert page.is_visible("#pane-groups")
+
+
+LONG_NAME, LONG_NOTE = f"Beatrice.{'b' * 100}@example.org", f"see {'n' * 150}"
+
+
+def unbroken_texts() -> dict[str, str]:
+    """Two groups whose names, words and lines have few places to break."""
+    folder = "contracts/" + "framework_agreement_of_the_year_" * 3
+    texts = {f"{folder}/v{n}.txt": f"{COUNCIL} {'x' * 120} price {n} {'0123456789' * 12}" for n in range(5)}
+    address = f"https://example.org/{'path/' * 40}"
+    return texts | {f"b-{n}": f"{'Total 1,200.00 | ' * 30} {address}" + "row " * n for n in range(3)}
+
+
+def pairs_of(desk: Desk) -> list[tuple[int, int]]:
+    """Return the members of all groups, each with its representative."""
+    groups = [desk.group(line.key).members for line in desk.groups(Question()).lines]
+    heads = [next(each.key for each in members if each.representative) for members in groups]
+    return [
+        (each.key, head) for head, group in zip(heads, groups, strict=True) for each in group if each.key != head
+    ]
+
+
+def judge_all(desk: Desk, person: str, note: str) -> tuple[int, int]:
+    """Hand out, tag and decide all pairs, look at half of them twice, and return one that waits for that."""
+    seen = itertools.count(desk.history(limit=1)[0].number if desk.history(limit=1) else 0)
+    desk.hand_out(HandOut("", "size", (("Ann", 1), (person, 1)), 1, False, "Max", next(seen)))
+    for pair in pairs_of(desk):
+        desk.tag(pair[0], "t" * 200, True, "Ann", next(seen))
+        desk.decide(Decide("pair", "duplicate", "Ann", next(seen), pair=pair, note=note))
+    desk.draw_seconds(DrawSeconds((person,), 100, 1, "Max", next(seen)))
+    ((_, _, pair),) = desk.second_reviews().waiting
+    waiting = desk.decide_second(pair, "not alike", note, person, next(seen)).next
+    assert waiting is not None
+    return waiting
+
+
+def addresses_of(path: str, desk: Desk, waiting: tuple[int, int]) -> list[str]:
+    """Return addresses of a page, in each of its states."""
+    views = ("", "?view=list", "?view=quotes", "?full=1&numbers=off&lines=written", "?queue=outside")
+    states: dict[str, list[str]] = {
+        "/": ["/", "/?filter=size>(", f"/?filter={'w' * 90}", "/?order=stake"],
+        "/groups/{group:int}": [
+            *(f"/groups/{line.key}" for line in desk.groups(Question()).lines),
+            "/groups/99999",
+        ],
+        "/pairs/{a:int}/{b:int}": [f"/pairs/{a}/{b}{view}" for a, b in pairs_of(desk)[::4] for view in views],
+        "/second/{a:int}/{b:int}": [f"/second/{waiting[0]}/{waiting[1]}"],
+        "/queues/{queue}": [f"/queues/{queue}" for queue in QUEUES],
+        "/find": ["/find", "/find?q=agreement", f"/find?q={'z' * 80}"],
+        "/kinds": ["/kinds", "/kinds?kind=wording"],
+    }
+    return states.get(path, [path])
+
+
+@pytest.mark.parametrize("kind", ["result", "collection"])
+def test_no_page_is_wider_than_a_phone(chrome: Any, tmp_path: Path, kind: str) -> None:
+    with ExitStack() as stack:
+        if kind == "result":
+            desk = Desk.open(make_result(tmp_path, unbroken_texts(), threshold=0.3))
+        else:
+            collection = stack.enter_context(Collection(tmp_path / "matter.neardup"))
+            rows = [{"id": id, "text": text} for id, text in unbroken_texts().items()]
+            collection.add(rows, near=0.3, on_near="link")
+            desk = Desk.of_collection(collection)
+        stack.callback(desk.close)
+        waiting = judge_all(desk, LONG_NAME, LONG_NOTE)
+        url = stack.enter_context(served(review_app(desk, Served(by=LONG_NAME))))
+        page = chrome.new_context(base_url=url, viewport={"width": 390, "height": 700}).new_page()
+        stack.callback(page.context.close)
+        pages = [path for path in READ if "." not in path]  # the others are files to save
+        for each in ("/nothing", *itertools.chain(*(addresses_of(path, desk, waiting) for path in pages))):
+            page.goto(each)
+            page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+            for width in (390, 320):
+                page.set_viewport_size({"width": width, "height": 700})
+                assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0, (each, width)
