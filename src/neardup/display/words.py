@@ -252,12 +252,12 @@ def shorten(text: str, width: int) -> str:
 
 
 def without_common(*names: str) -> tuple[str, tuple[str, ...]]:
-    """Return the folders that names share, and the rest of each name.
+    """Return the folders that names share, and the rest of each name, which is never empty.
 
-    >>> without_common("contracts/24/old_v1.txt", "contracts/24/old_v2.txt")
-    ('contracts/24/', ('old_v1.txt', 'old_v2.txt'))
+    >>> without_common("contracts/24/old_v1.txt", "contracts/24/old_v2.txt"), without_common("site/page/")
+    (('contracts/24/', ('old_v1.txt', 'old_v2.txt')), ('site/', ('page/',)))
     """
-    shared = _common_prefix(names)
+    shared = _common_prefix(names)[: max(min(map(len, names)) - 1, 0)]
     shared = shared[: max(map(shared.rfind, "/\\")) + 1]
     return shared, tuple(name[len(shared) :] for name in names)
 

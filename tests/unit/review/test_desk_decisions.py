@@ -1,14 +1,16 @@
 """The decisions of a reviewer on a result: stored, counted, shown, undone, and never overwritten."""
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from neardup.display import columns
 from neardup.errors import ChangedMeanwhileError, InputError
 from neardup.review.desk.desk import Desk
 from neardup.review.source import Decide, Question
-from support.made_reviews import ids, key, lines
+from support.made_reviews import TEXTS, ids, key, lines, make_result
 from support.messages import has_parts
 
 
@@ -84,6 +86,41 @@ def test_undo_leads_back_to_the_pair(desk: Desk) -> None:
     assert untagged is not None
     assert undone is not None
     assert (untagged.next, undone.next) == (None, pair)
+
+
+def test_sentences_begin_with_what_tells_documents_apart_and_end_with_the_folder(tmp_path: Path) -> None:
+    folder, long = "contracts/2403/", "n" * 10_000
+    names = [f"{folder}v1", f"{folder}v2", f"{folder}{long}3", f"{folder}{long}4/"]
+    made = make_result(tmp_path, {name: f"{TEXTS['fox']} {n}" for n, name in enumerate(names)}, keep="first")
+    with closing(Desk.open(made)) as own:
+        one, two, three, four = (key(own, name) for name in names)
+        seen = iter(range(20))
+        actions = [
+            own.decide(Decide("pair", "duplicate", "ann", next(seen), pair=(two, one))),
+            own.decide(Decide("group", "duplicate", "ann", next(seen), group=one)),
+            own.tag(two, "hot", True, "ann", next(seen)),
+            own.tag(two, "hot", False, "ann", next(seen)),
+            own.tag_group(one, "hot", True, "ann", next(seen)),
+            own.keep(two, "remove", "ann", next(seen)),
+            own.keep(two, None, "ann", next(seen)),
+            own.represent(one, two, "ann", next(seen)),
+        ]
+        within = f" in {folder}"
+        expected = [
+            f"duplicate: v2 and v1{within}",
+            f"duplicate: 3 pairs in the group of v1{within}",
+            f"tag hot on v2{within}",
+            f"tag hot taken from v2{within}",
+            f"tag hot on the group of v1{within}",
+            f"remove: v2{within}",
+            f"fate withdrawn: v2{within}",
+            f"v2 represents the group of v1{within}",
+        ]
+        assert [done.action.what for done in actions] == expected
+        both = own.decide(Decide("pair", "unsure", "ann", next(seen), pair=(four, three))).action.what
+        assert has_parts(both, "…", "n4/ and n", "n3 in")
+        assert columns(both) < 700
+        assert columns(own.keep(four, "keep", "ann", next(seen)).action.what) < 400
 
 
 def test_a_change_made_meanwhile_is_not_overwritten(desk: Desk, result: Path) -> None:

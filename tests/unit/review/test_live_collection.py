@@ -43,6 +43,8 @@ def test_every_page_of_a_collection_is_there(pages: Pages, collection: Collectio
         "/sitting",
         "/batches",
         "/export",
+        "/find",
+        "/find?q=1",
         "/keys",
         "/kinds",
         "/queues/undecided",

@@ -15,7 +15,7 @@ from neardup.collection.queries import FieldClause, Fingerprint, WordsClause
 from neardup.comparison.kinds import KINDS
 from neardup.deduplication.results import load
 from neardup.deduplication.reviews import Exported
-from neardup.display import counted, printable, similarity, without_common
+from neardup.display import counted, distinct, middle_cut, printable, similarity, without_common
 from neardup.errors import InputError
 from neardup.io.decisions import (
     Action,
@@ -47,6 +47,8 @@ NO_VERDICT = "verdict withdrawn"
 
 PORTION = 200
 """Actions that are read at once."""
+LONGEST_NAME = 300
+"""Columns of a name in the sentence of an action."""
 SAMPLED = 20
 """Pairs that are shown before a decision for a whole kind."""
 
@@ -78,7 +80,7 @@ def judgements(lines: Lines, decision: source.Decide, listed: Bools | None = Non
     if decision.group is None:
         raise InputError("The decision names no group", "The key of a group")
     group = lines.index.at(decision.group)
-    name = lines.index.documents.printable_id(int(lines.index.heads[group]))
+    name = _without_folder([str(lines.index.documents.id(int(lines.index.heads[group])))])
     inside = lines.index.slice(group)
     places = inside.start + np.flatnonzero(lines.made.near[inside])
     where = f"in the group of {name}"
@@ -144,11 +146,11 @@ def _of_pair(lines: Lines, decision: source.Decide) -> Judgements:
     return Judgements(((a, b),), f"{verdict_sentence(decision)}: {names}")
 
 
-def _without_folder(ids: Iterable[str]) -> str:
-    """Return ids without their common folder, which is last, where long lines are cut."""
-    folder, names = without_common(*ids)
-    within = f" in {printable(folder)}" if folder else ""
-    return f"{' and '.join(map(printable, names))}{within}"
+def _without_folder(ids: Iterable[str], between: str = " and ") -> str:
+    """Return ids without their common folder, which is last; the store refuses sentences with very long names."""
+    folder, names = without_common(*map(printable, ids))
+    within = f" in {middle_cut(folder, LONGEST_NAME)}" if folder else ""
+    return f"{between.join(distinct(names, LONGEST_NAME))}{within}"
 
 
 def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Judgements:
@@ -510,21 +512,20 @@ class Desk:
             head = int(self._index.heads[number])
             id = self._index.documents.id
             change = Represents(id(head), None if chosen == head else id(chosen))
-            named = self._index.documents.printable_id
-            what = f"{named(chosen)} represents the group of {named(head)}"
-            return source.Acted(self._act([change], by, what, seen))
+            names = _without_folder((str(id(chosen)), str(id(head))), " represents the group of ")
+            return source.Acted(self._act([change], by, names, seen))
 
     def keep(self, document: source.Key, fate: Fate | None, by: str, seen: int) -> source.Acted:
         """Store the fate of one document."""
-        number = self._index.documents.at(document)
-        what = f"{fate or 'fate withdrawn'}: {self._index.documents.printable_id(number)}"
-        return source.Acted(self._act([FateOf(self._index.documents.id(number), fate)], by, what, seen))
+        id = self._index.documents.id(self._index.documents.at(document))
+        what = f"{fate or 'fate withdrawn'}: {_without_folder([str(id)])}"
+        return source.Acted(self._act([FateOf(id, fate)], by, what, seen))
 
     def tag(self, document: source.Key, tag: str, on: bool, by: str, seen: int) -> source.Acted:
         """Add a tag to a document, or take it away."""
-        number = self._index.documents.at(document)
-        what = f"tag {tag.strip()} {'on' if on else 'taken from'} {self._index.documents.printable_id(number)}"
-        return source.Acted(self._act([Tag(self._index.documents.id(number), tag, on)], by, what, seen))
+        id = self._index.documents.id(self._index.documents.at(document))
+        what = f"tag {tag.strip()} {'on' if on else 'taken from'} {_without_folder([str(id)])}"
+        return source.Acted(self._act([Tag(id, tag, on)], by, what, seen))
 
     def tag_group(self, group: source.Key, tag: str, on: bool, by: str, seen: int) -> source.Acted:
         """Add a tag to all members of a group, or take it away, as one action.
@@ -539,7 +540,7 @@ class Desk:
             if not changes:
                 given = f"All members have the tag {tag}" if on else f"No member has the tag {tag}"
                 raise InputError(given, "A tag that changes something")
-            head = self._index.documents.printable_id(int(self._index.heads[number]))
+            head = _without_folder([str(self._index.documents.id(int(self._index.heads[number])))])
             what = f"tag {tag} {'on' if on else 'taken from'} the group of {head}"
             return source.Acted(self._act(changes, by, what, seen))
 
