@@ -68,7 +68,7 @@ def test_a_file_that_is_not_what_its_name_says(name: str, data: bytes, told: str
     ("page", "text"),
     [
         ("<p>a<b>b</b>c<p>d<br>e", "abc\nd\ne"),
-        ("<table><tr><td>a<td>b</table><ul><li>c<li>d</ul>", "a\nb\nc\nd"),
+        ("<table><tr><td>a<td>b</table><ul><li>c<li>d</ul>", "a | b\nc\nd"),
         ("a<script>x<b>y</script>b<style>z</style>c", "abc"),
         ("a<script>if (x) '<!--' </script> b", "a b"),
         ("a<!-- <p>no --> b<!--> c<!--no--!> d", "a b c d"),

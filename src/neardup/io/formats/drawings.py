@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 
 from neardup.io.formats.package import Handlers, Package, Text
-
-SEPARATOR = " | "
-"""Between the cells of a row, so that an empty cell counts."""
+from neardup.io.formats.tables import SEPARATOR
 
 _TEXTS = {"a:t", "m:t"}
 _VALUES = {"c:v", "cx:v", "cx:pt"}

@@ -10,8 +10,9 @@ from urllib.parse import unquote
 
 from neardup.errors import InputError
 from neardup.io.formats import content as contents
-from neardup.io.formats.drawings import SEPARATOR, shortest
+from neardup.io.formats.drawings import shortest
 from neardup.io.formats.package import Handlers, Package, Text, read_package
+from neardup.io.formats.tables import SEPARATOR
 from neardup.io.formats.workbook import column_letters
 
 _CONTENT, _STYLES, _META, _MANIFEST = "content.xml", "styles.xml", "meta.xml", "META-INF/manifest.xml"

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 
 from neardup.io.formats import content as contents
-from neardup.io.formats.drawings import SEPARATOR, drawn_text, shortest
+from neardup.io.formats.drawings import drawn_text, shortest
 from neardup.io.formats.package import Handlers, Package, People, Text, read_package
+from neardup.io.formats.tables import SEPARATOR
 
 # Built-in formats of dates and times (ECMA-376 part 1, 18.8.30), those of East Asia included.
 _DATES = {*range(14, 18), 22, *range(27, 37), *range(50, 59)}
