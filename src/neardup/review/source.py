@@ -7,7 +7,7 @@ they are the internal number of the document and the permanent id of the group.
 
 from dataclasses import dataclass
 from math import isnan
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from neardup.comparison.compare import Comparison
 from neardup.io.decisions import Action, Fate, Id, JudgedPair, SecondLook, Verdict
@@ -361,6 +361,14 @@ class OutsideLine:
     group: Key | None
 
 
+AlikeKind = Literal[
+    "amount", "date", "name", "sign", "OCR", "moved", "paragraph", "sentence", "words", "no word", "not compared"
+]
+"""The difference of a member in a place; none in a word, number or sign; or a text that is long or not read."""
+
+ALIKE_KINDS: tuple[AlikeKind, ...] = get_args(AlikeKind)
+
+
 @dataclass(frozen=True)
 class AlikeRow:
     """Members that differ from their representative in the same places by the same words."""
@@ -378,8 +386,10 @@ class AlikeRow:
 
 @dataclass(frozen=True)
 class AlikeLine:
-    """Members that differ from their representative in the same places."""
+    """Members that differ from their representative in the same places, of a filter by kind those that fit it."""
 
+    number: int
+    """Its place among the lines of the group, whatever the filter."""
     words: str
     """How they differ, in a few words."""
     more: int
@@ -405,6 +415,20 @@ class AlikeLine:
     def undecided(self) -> int:
         """The members without a verdict."""
         return sum(row.undecided for row in self.rows)
+
+
+@dataclass(frozen=True)
+class AlikeCounts:
+    """The lines of a group, as far as its members are compared.
+
+    ``size`` are the members in them with exact copies, ``compared`` those without. ``kinds`` are the kinds of
+    difference with the members that have each: a member may have several.
+    """
+
+    lines: int = 0
+    size: int = 0
+    compared: int = 0
+    kinds: tuple[tuple[AlikeKind, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -443,14 +467,11 @@ class GroupView:
     order: str = "by similarity"
     """Where the order of the members comes from, in words."""
     alike: tuple[AlikeLine, ...] = ()
-    """The members to judge, those that differ in the same places together, as far as they are compared."""
+    """The members to judge, those that differ in the same places together; of a kind, those that have it."""
+    counts: AlikeCounts = AlikeCounts()
+    """The members that are compared, whatever their kind."""
     to_judge: int = 0
-    """The members to judge; those that ``alike`` lacks are not compared yet, or beyond the first 1,000."""
-
-    @property
-    def compared(self) -> int:
-        """The members in ``alike``."""
-        return sum(len(line.members) for line in self.alike)
+    """The members to judge; those that are not compared are still to come, or beyond the first 1,000."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.differences import NOT_COMPARED, sorted_by_place
-from neardup.review.source import AlikeLine, Decide, Question
+from neardup.review.source import AlikeCounts, AlikeKind, AlikeLine, Decide, GroupView, Question
 from support.made_reviews import make_result
 
 CLAUSES = " ".join(f"clause{n} of the agreement about the harbour and its cranes." for n in range(20))
@@ -83,7 +83,7 @@ def test_members_that_are_not_compared_yet_are_counted(desk: Desk) -> None:
     desk._reader.seconds = 0.0
     (group,) = desk.groups(Question()).lines
     view = desk.group(group.key)
-    assert (view.compared, view.to_judge, view.pending) == (0, group.pairs, True)
+    assert (view.counts.compared, view.to_judge, view.pending) == (0, group.pairs, True)
 
 
 def test_a_pair_names_no_place_before_its_group_is_compared(desk: Desk) -> None:
@@ -99,7 +99,8 @@ def test_texts_that_cannot_be_read_are_not_compared(tmp_path: Path) -> None:
         (tmp_path / "documents.jsonl").unlink()
         view = own.group(own.groups(Question()).lines[0].key)
         assert {line.words for line in view.alike} == {NOT_COMPARED}
-        assert view.compared == view.to_judge
+        assert view.counts == AlikeCounts(1, 7, view.to_judge, (("not compared", 7),))
+        assert own.group(view.key, kind="not compared").alike == view.alike
 
 
 def test_another_representative_leaves_the_same_members_to_judge(desk: Desk) -> None:
@@ -111,3 +112,40 @@ def test_another_representative_leaves_the_same_members_to_judge(desk: Desk) -> 
     (group,) = desk.groups(Question()).lines
     assert group.pairs == 5
     assert not any(member.exact_copy for member in desk.group(group.key).members if str(member.id) == "deed-3")
+
+
+def view_of(desk: Desk, kind: AlikeKind | None) -> GroupView:
+    (group,) = desk.groups(Question()).lines
+    return desk.group(group.key, kind=kind)
+
+
+def test_kinds_count_the_members_that_have_each(desk: Desk) -> None:
+    counts = view_of(desk, None).counts
+    assert (counts.lines, counts.size, counts.compared) == (3, 6, 5)
+    assert dict(counts.kinds) == {"name": 4, "amount": 4, "paragraph": 1, "no word": 1}
+
+
+@pytest.mark.parametrize("kind", ["name", "amount", "words", "paragraph", "no word", "date", "not compared"])
+def test_a_kind_shows_the_members_that_have_it(desk: Desk, kind: AlikeKind) -> None:
+    whole, view = view_of(desk, None), view_of(desk, kind)
+    assert view.counts == whole.counts
+    assert sum(line.size for line in view.alike) == dict(whole.counts.kinds).get(kind, 0)
+    assert {line.number: line.words for line in view.alike}.items() <= {
+        n: a.words for n, a in enumerate(whole.alike)
+    }.items()
+
+
+def test_a_line_has_only_the_members_of_the_kind(tmp_path: Path) -> None:
+    """Two texts in the same place may differ from it in two ways."""
+    texts = {
+        "deed": DEED,
+        "deed-1": DEED.replace("Anna Berg", "Tom Li"),
+        "deed-2": DEED.replace("Anna Berg", "the harbour office"),
+        "deed-3": DEED.replace("Anna Berg", "Ida Horn"),
+    }
+    with closing(Desk.open(make_result(tmp_path, texts, threshold=0.3, keep="first"))) as own:
+        (whole,) = view_of(own, None).alike
+        assert (whole.size, whole.kinds) == (3, ("name", "words"))
+        (line,) = view_of(own, "words").alike
+        assert (line.size, line.words, line.kinds) == (1, "Anna Berg → the harbour office", ("words",))
+        assert [row.id for row in view_of(own, "name").alike[0].rows] == ["deed-1", "deed-3"]

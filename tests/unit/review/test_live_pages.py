@@ -404,6 +404,42 @@ def test_rows_of_members_that_differ_alike_are_shown_in_parts(tmp_path: Path) ->
         assert pages.get("/groups/0?sort=x").status == pages.get("/groups/0?rows=1").status == 422
 
 
+def test_a_group_is_filtered_by_what_differs(tmp_path: Path) -> None:
+    texts = {f"notice-{n}": NOTICE.replace("12", str(n)) for n in range(12, 80)}
+    with pages_of(tmp_path, {**texts, "monday": NOTICE.replace("Friday", "Monday")}) as pages:
+        whole = pages.get("/groups/0?sort=0.0").text
+        kinds = re.findall(r'<a href="(/groups/0[^"]*)"[^>]*>(\w+) <span class="quiet">(\d+)<', whole)
+        assert [(words, members) for _, words, members in kinds] == [
+            ("All", "68"),
+            ("amount", "67"),
+            ("words", "1"),
+        ]
+        words = pages.get(html.unescape(kinds[2][0]))
+        assert "1 of 2 lines, 1 of 68 members" in words.words
+        decided = pages.submit(words, "/decide", ("verdict", "duplicate"))
+        assert decided.to == "/groups/0?kind=words&sort=0.0&done=1"
+        assert "1 of 68 pairs decided" in pages.get(decided.to).words
+        assert pages.submit(pages.get(decided.to), "/undo").to == "/groups/0?kind=words&sort=0.0&done=2"
+        amounts = pages.get("/groups/0?kind=amount&sort=0.0")
+        assert 'href="/groups/0?kind=amount&amp;rows=0.60&amp;sort=0.0"' in amounts.text
+        assert "rows 61 to 67 of 67" in pages.get("/groups/0?kind=amount&rows=0.60&sort=0.0").words
+
+
+def test_a_kind_that_no_member_has_leads_to_the_whole_group(pages: Pages) -> None:
+    empty = pages.get("/groups/0?kind=date")
+    assert "under “date”: 2 of 2 members" in empty.words
+    assert 'href="/groups/0">Show the whole group' in empty.text
+    assert '<table class="list alike"' not in empty.text
+    refused = pages.get("/groups/0?kind=dates")
+    assert refused.status == 422
+    assert "amount, date, name" in refused.words
+
+
+def test_rows_that_a_line_lacks_are_no_empty_page(pages: Pages) -> None:
+    for rows in ("9.0", "0.99"):
+        assert pages.get(f"/groups/0?rows={rows}").text.count('class="way"') == 2
+
+
 def test_a_decision_leads_to_the_next_pair_and_can_be_undone(pages: Pages, desk: Desk) -> None:
     pair = pages.get("/pairs/1/0")
     decided = pages.submit(pair, "/decide", ("verdict", "duplicate"), note="seen twice")

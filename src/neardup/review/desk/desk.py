@@ -363,8 +363,10 @@ class Desk:
             self._refresh()
             return views.finds(self._lines, text.split())
 
-    def group(self, key: source.Key, question: source.Question | None = None) -> source.GroupView:
-        """Return a group; ``question`` is the list the reader came from."""
+    def group(
+        self, key: source.Key, question: source.Question | None = None, kind: source.AlikeKind | None = None
+    ) -> source.GroupView:
+        """Return a group; ``question`` is the list the reader came from, ``kind`` filters its lines."""
         with self._lock:
             self._refresh()
             group = self._index.at(key)
@@ -372,7 +374,7 @@ class Desk:
             listed = self._list_groups(question_of.filter, question_of)
             around = views.neighbours(listed.keys, listed.groups, group)
             before, after = (None if other is None else self._index.key(other) for other in around)
-            return views.group_view(self._lines, group, before, after)
+            return views.group_view(self._lines, group, before, after, kind)
 
     def in_time(self, a: source.Key, b: source.Key) -> tuple[source.Key, source.Key]:
         """Return the keys of two documents, the earlier document first."""

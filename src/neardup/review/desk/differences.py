@@ -24,7 +24,7 @@ from neardup.io.contents import differing_in
 from neardup.io.decisions import Id
 from neardup.review.desk.index import ResultDocuments, ResultIndex
 from neardup.review.desk.texts import Budget, TextReader
-from neardup.review.source import AlikeLine, AlikeRow, Key
+from neardup.review.source import AlikeCounts, AlikeKind, AlikeLine, AlikeRow, Key
 from neardup.settings import MEASURES, Settings, as_compared
 from neardup.tables import UInt64s
 from neardup.text.characters import SIGN
@@ -38,6 +38,8 @@ HELD = 100_000
 SHOWN_PLACES, WIDTH = 3, 40
 """Places of a line that are shown, and columns of the text of a place."""
 NO_PLACE, NOT_COMPARED = "no word, number or sign differs", "not compared: long, or not to be read"
+ROWS, MORE_ROWS = 60, 200
+"""Rows of members that differ alike, on the page of their group and on a page of their own."""
 
 _PLURALS = {
     "amount": "amounts",
@@ -307,29 +309,59 @@ class MemberFacts(NamedTuple):
     copies: int
     beside: tuple[str, ...]
 
+    @property
+    def size(self) -> int:
+        """The member and its exact copies."""
+        return 1 + self.copies
+
 
 def alike_lines(
-    changes: Mapping[int, tuple[TextChange, ...] | None], members: Mapping[int, MemberFacts]
-) -> tuple[AlikeLine, ...]:
-    """Return the lines of members that differ in the same places, the most members first.
+    changes: Mapping[int, tuple[TextChange, ...] | None],
+    members: Mapping[int, MemberFacts],
+    kind: AlikeKind | None = None,
+) -> tuple[tuple[AlikeLine, ...], AlikeCounts]:
+    """Return the lines of members that differ in the same places, the most members first, and their counts.
 
-    ``changes`` are those of each member, None where it is not compared.
+    ``changes`` are those of each member, None where it is not compared. Of a ``kind``, the lines have the members
+    alone that differ by it in some place.
     """
     lines: dict[tuple[tuple[_Place, ...] | None, tuple[str, ...]], list[int]] = defaultdict(list)
+    counts: Counter[AlikeKind] = Counter()
     for member, own in changes.items():
         places = None if own is None else tuple(map(_place, own))
         lines[places, members[member].beside].append(member)
+        counts.update(dict.fromkeys(kinds_in(own), members[member].size))
     order = sorted(lines.items(), key=lambda line: (line[0][0] is None, -len(line[1])))
-    return tuple(
-        _line([changes[member] for member in own], [members[member] for member in own]) for _, own in order
+    fits = {member for member, own in changes.items() if kind is None or kind in kinds_in(own)}
+    some = ((number, [member for member in own if member in fits]) for number, (_, own) in enumerate(order))
+    return (
+        tuple(
+            _line(number, [changes[member] for member in own], [members[member] for member in own])
+            for number, own in some
+            if own
+        ),
+        AlikeCounts(
+            len(order), sum(members[member].size for member in changes), len(changes), tuple(counts.most_common())
+        ),
     )
+
+
+def kinds_in(changes: tuple[TextChange, ...] | None) -> tuple[AlikeKind, ...]:
+    """Return the kinds of difference of a member, each once.
+
+    >>> kinds_in(None), kinds_in(()), kinds_in((TextChange(3, 4, "10", "20", "amount"),) * 2)
+    (('not compared',), ('no word',), ('amount',))
+    """
+    if changes is None:
+        return ("not compared",)
+    return tuple(dict.fromkeys(change.what for change in changes)) or ("no word",)
 
 
 def _place(change: TextChange) -> _Place:
     return _Place(change.begin, change.end, bool(change.before), bool(change.after))
 
 
-def _line(changes: list[tuple[TextChange, ...] | None], members: list[MemberFacts]) -> AlikeLine:
+def _line(number: int, changes: list[tuple[TextChange, ...] | None], members: list[MemberFacts]) -> AlikeLine:
     """Return the line of members that differ in the same places, with the changes of each."""
     columns = [list(column) for column in zip(*(own or () for own in changes), strict=True)]
     varied = [place for place, column in enumerate(columns) if len(set(map(_new_text, column))) > 1]
@@ -338,9 +370,10 @@ def _line(changes: list[tuple[TextChange, ...] | None], members: list[MemberFact
     for own, member in zip(changes, members, strict=True):
         rows[tuple(map(_new_text, own or ()))].append(member)
     return AlikeLine(
+        number,
         "; not compared: ".join(filter(None, (differ, ", ".join(members[0].beside)))),
         max(0, len(columns) - SHOWN_PLACES),
-        tuple(dict.fromkeys(map(_kind, columns))),
+        tuple(dict.fromkeys((*map(_kind, columns), *(change.what for own in changes for change in own or ())))),
         tuple(_heading(columns[place]) for place in varied[:SHOWN_PLACES]),
         tuple(
             AlikeRow(
@@ -393,10 +426,26 @@ def _flat(text: str) -> str:
 
 def sorted_by_place(lines: tuple[AlikeLine, ...], number: int, place: int) -> tuple[AlikeLine, ...]:
     """Return the lines, one of them with its rows in the order of a place: numbers by size, dates by day."""
-    if number >= len(lines) or place >= len(lines[number].places):
-        return lines
-    rows = sorted(lines[number].rows, key=lambda row: order_of(row.texts[place]))
-    return (*lines[:number], replace(lines[number], rows=tuple(rows)), *lines[number + 1 :])
+    return tuple(
+        replace(line, rows=tuple(sorted(line.rows, key=lambda row: order_of(row.texts[place]))))
+        if line.number == number and place < len(line.places)
+        else line
+        for line in lines
+    )
+
+
+def shown_rows(
+    lines: Sequence[AlikeLine], asked: tuple[int, int] | None
+) -> list[tuple[AlikeLine, int, tuple[AlikeRow, ...]]]:
+    """Return the lines, each with the place of its first row on the page, and the rows there.
+
+    ``asked`` are the number of one line, which is shown alone, and its first row; without that row all are shown.
+    """
+    if asked is not None:
+        for line in lines:
+            if line.number == asked[0] and line.rows[asked[1] :]:
+                return [(line, asked[1], line.rows[asked[1] : asked[1] + MORE_ROWS])]
+    return [(line, 0, line.rows[:ROWS]) for line in lines]
 
 
 def order_of(text: str) -> tuple[int, float, str]:

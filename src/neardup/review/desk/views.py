@@ -36,8 +36,14 @@ GROUPS_BEFORE, GROUPS_BESIDE, MEMBERS_BESIDE, NAME_BESIDE = 5, 30, 60, 40
 _LOOKED_AHEAD = 1000
 
 
-def group_view(lines: Lines, group: int, before: source.Key | None, after: source.Key | None) -> source.GroupView:
-    """Return the page of a group."""
+def group_view(
+    lines: Lines,
+    group: int,
+    before: source.Key | None,
+    after: source.Key | None,
+    kind: source.AlikeKind | None = None,
+) -> source.GroupView:
+    """Return the page of a group, with the lines of one ``kind`` of difference if given."""
     index, verdicts = lines.index, lines.made
     head, budget = int(verdicts.heads[group]), lines.reader.budget()
     inside = index.slice(group)
@@ -47,7 +53,7 @@ def group_view(lines: Lines, group: int, before: source.Key | None, after: sourc
     lines.read_ahead([*listed, *(other for other, _, _ in near)], budget)
     steps = lines.steps(versions_of(lines, group)[:MOST_MEMBERS], budget)
     members = tuple(replace(lines.member(document, head, budget), step=steps.get(document)) for document in listed)
-    alike = alike_in(lines, group, budget)
+    alike, counts = alike_in(lines, group, budget, kind)
     count = len(documents)
     note = f"The first {number(len(listed))} of {number(count)} members, exact copies last."
     return source.GroupView(
@@ -65,12 +71,15 @@ def group_view(lines: Lines, group: int, before: source.Key | None, after: sourc
         budget.short,
         order_of(lines, group),
         alike,
+        counts,
         int(verdicts.pairs[group]),
     )
 
 
-def alike_in(lines: Lines, group: int, budget: Budget) -> tuple[source.AlikeLine, ...]:
-    """Return the members to judge by what differs, of a large group the most similar ones."""
+def alike_in(
+    lines: Lines, group: int, budget: Budget, kind: source.AlikeKind | None = None
+) -> tuple[tuple[source.AlikeLine, ...], source.AlikeCounts]:
+    """Return the members to judge by what differs, of a large group the most similar ones; and their counts."""
     head = int(lines.made.heads[group])
     members, index = near_of(lines, group)[:MOST_COMPARED], lines.index
     waiting, copies, identical = lines.made.verdict < 0, copies_in(lines, group), index.documents.identical
@@ -84,7 +93,7 @@ def alike_in(lines: Lines, group: int, budget: Budget) -> tuple[source.AlikeLine
         )
         for member in members
     }
-    return alike_lines(lines.alike.of(head, members, budget), facts)
+    return alike_lines(lines.alike.of(head, members, budget), facts, kind)
 
 
 def copies_in(lines: Lines, group: int) -> dict[int, int]:
@@ -289,8 +298,8 @@ def _alike_place(lines: Lines, a: int, b: int) -> source.AlikePlace | None:
     if head not in (a, b):
         return None
     key, first = (int(index.documents.rows[document]) for document in (b if head == a else a, head))
-    alike = alike_in(lines, group, Budget(lines.alike.seconds_beside))
-    if sum(len(line.members) for line in alike) < int(lines.made.pairs[group]):
+    alike, counts = alike_in(lines, group, Budget(lines.alike.seconds_beside))
+    if counts.compared < int(lines.made.pairs[group]):
         return None
     for line in alike:
         if key in line.members:

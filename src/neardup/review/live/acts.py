@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, get_args
 
 from neardup.io.decisions import Fate, Verdict
-from neardup.review.live.pages import CARRIED, Elsewhere, ReviewRequest, came_from, queue_of
+from neardup.review.live.pages import CARRIED, Elsewhere, ReviewRequest, came_from, group_choices, queue_of
 from neardup.review.source import ORDERS, Acted, Asked, Decide, DrawSeconds, HandOut
 from neardup.service.web.limits import RefusedError
 
@@ -62,8 +62,7 @@ def _after(request: ReviewRequest, done: Acted) -> str:
         return _to_pair(request, following, **came, queue=queue, **was, done=number)
     if queue:
         return request.to(f"/queues/{queue}", done=number)
-    group = request.whole("group")
-    return request.to("/" if group is None else f"/groups/{group}", **came, done=number)
+    return _to_group(request, request.whole("group"), **came, done=number)
 
 
 def represent(desk: Desk, request: ReviewRequest) -> Elsewhere:
@@ -105,8 +104,14 @@ def _back(request: ReviewRequest, done: Acted) -> Elsewhere:
     came, number = came_from(request), done.action.number
     if pair := request.pair("a", "b"):
         return Elsewhere(_to_pair(request, pair, **came, queue=queue_of(request), done=number))
-    came["from"] = request.whole("from")
-    return Elsewhere(request.to(f"/groups/{request.need('group')}", **came, done=number))
+    return Elsewhere(_to_group(request, request.need("group"), **came, done=number))
+
+
+def _to_group(request: ReviewRequest, group: int | None, **values: Any) -> str:
+    """Return the address of a group, with the choices of the reader; of the list of groups for None."""
+    if group is None:
+        return request.to("/", **values)
+    return request.to(f"/groups/{group}", **{**group_choices(request), "from": request.whole("from"), **values})
 
 
 def _to_pair(request: ReviewRequest, pair: tuple[int, int], **values: Any) -> str:
@@ -181,6 +186,4 @@ def undo(desk: Desk, request: ReviewRequest) -> Elsewhere:
         return Elsewhere(_to_pair(request, pair, **came, queue=queue, done=number))
     if queue:
         return Elsewhere(request.to(f"/queues/{queue}", done=number))
-    group = request.whole("group")
-    came["from"] = request.whole("from")
-    return Elsewhere(request.to("/" if group is None else f"/groups/{group}", **came, done=number))
+    return Elsewhere(_to_group(request, request.whole("group"), **came, done=number))

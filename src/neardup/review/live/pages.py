@@ -25,8 +25,8 @@ from neardup.display import distinct, duration, middle_cut, without_common
 from neardup.display.pictures import CountCurves
 from neardup.errors import QueryError
 from neardup.io.outputs import for_spreadsheets
-from neardup.review.desk.differences import sorted_by_place
-from neardup.review.source import ORDERS, QUEUES, AlikeLine, AlikeRow, MemberLine, Question, Queue, ThresholdLine
+from neardup.review.desk.differences import shown_rows, sorted_by_place
+from neardup.review.source import ALIKE_KINDS, ORDERS, QUEUES, MemberLine, Question, Queue, ThresholdLine
 from neardup.service.web.limits import Client, RefusedError
 from neardup.service.web.middleware import SECURITY
 
@@ -70,8 +70,6 @@ MEMBERS = 30
 
 FEW_MEMBERS = 8
 """Members whose table is unfolded below what differs."""
-ROWS, MORE_ROWS = 60, 200
-"""Rows of members that differ alike, on the page of their group and on a page of their own."""
 
 NEAREST_ACTIONS = 20
 """Actions to look through for the last one that can be undone."""
@@ -95,6 +93,8 @@ NAME_WIDTH = 40
 VIEWS = ("sides", "list", "quotes")
 CARRIED = ("view", "numbers", "ocr")
 """The choices of a pair that the next one has, too."""
+CHOSEN = ("kind", "rows", "sort")
+"""The choices on the page of a group that a change leaves as they are."""
 
 QUOTED = ("20", "50", "10")
 """The least tokens of a quoted passage: the usual number, and others."""
@@ -332,7 +332,8 @@ def groups(desk: Desk, request: ReviewRequest) -> LivePage:
 
 def group(desk: Desk, request: ReviewRequest) -> LivePage:
     """A group."""
-    view, sort = desk.group(request.path["group"], question_of(request)), request.place("sort")
+    kind = request.one_of("kind", ALIKE_KINDS) if request.text("kind") else None
+    view, sort = desk.group(request.path["group"], question_of(request), kind), request.place("sort")
     if sort is not None:
         view = replace(view, alike=sorted_by_place(view.alike, *sort))
     first = next((member for member in view.members if member.representative), view.members[0])
@@ -345,6 +346,8 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
     values = {
         "first": first,
         "sort": sort,
+        "kind": kind,
+        "choices": group_choices(request),
         "few": FEW_MEMBERS,
         "ways": shown_rows(view.alike, request.place("rows")),
         "shown": here if first in here else [first, *here],
@@ -361,19 +364,9 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
     return LivePage("group.html", {"group": view, **values})
 
 
-def shown_rows(
-    lines: Sequence[AlikeLine], asked: tuple[int, int] | None
-) -> list[tuple[int, AlikeLine, tuple[AlikeRow, ...], int | None]]:
-    """Return the lines with their numbers, the rows that a page shows of each, and where the next page begins.
-
-    ``asked`` are the number of one line, which is shown alone, and its first row.
-    """
-    ways = []
-    for number, line in enumerate(lines):
-        if asked is None or asked[0] == number:
-            begin, end = (0, ROWS) if asked is None else (asked[1], asked[1] + MORE_ROWS)
-            ways.append((number, line, line.rows[begin:end], end if end < len(line.rows) else None))
-    return ways
+def group_choices(request: ReviewRequest) -> dict[str, str]:
+    """Return the choices on the page of a group, for addresses and forms."""
+    return {name: request.text(name) for name in CHOSEN}
 
 
 def _name_of(first: MemberLine, members: Sequence[MemberLine], folder: str) -> str:
