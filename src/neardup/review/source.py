@@ -298,11 +298,16 @@ class DocumentFind:
 
 @dataclass(frozen=True)
 class Finds:
-    """Groups and their documents whose ids have the words; ``count`` is the number of all such documents."""
+    """The first groups and documents that have the words; ``count`` and ``of_groups`` are the numbers of all.
+
+    ``waiting`` is the number of groups whose subjects are not read yet.
+    """
 
     groups: tuple[GroupLine, ...]
     documents: tuple[DocumentFind, ...]
     count: int
+    of_groups: int
+    waiting: int = 0
 
 
 @dataclass(frozen=True)

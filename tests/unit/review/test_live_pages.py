@@ -8,15 +8,19 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from textwrap import wrap
 from urllib.parse import urlencode
 
 import pytest
 
+import neardup as nd
+from neardup.collection import Collection
 from neardup.review.desk.desk import Desk
-from neardup.review.desk.views import FINDS
+from neardup.review.desk.metadata import Subjects
+from neardup.review.desk.texts import Budget
+from neardup.review.desk.views import FINDS, finds
 from neardup.review.source import Decide, Question
 from support.live_pages import Pages, live, on_enter
 from support.made_reviews import make_result
@@ -70,6 +74,8 @@ EVERY = (
     "/sitting",
     "/batches",
     "/export",
+    "/find",
+    "/find?q=notice",
     "/keys",
 )
 
@@ -296,29 +302,121 @@ def test_groups_are_handed_out_by_a_form_and_taken_back(pages: Pages) -> None:
     assert pages.submit(back, "/undo").to == "/batches?done=3"
 
 
+def words_of(name: str) -> str:
+    """Words that no other name has."""
+    return " ".join(f"{name}{n}" for n in range(40))
+
+
+def naive_finds(desk: Desk, text: str, subjects: dict[str, str]) -> tuple[list[str], set[int]]:
+    """The ids of the documents that have the words, and the keys of the groups, by one look at each."""
+    words, ids, groups = text.lower().split(), [], set()
+    for line in desk.groups(Question()).lines if words else ():
+        members = desk.group(line.key).members
+        here = [str(one.id) for one in members if all(word in str(one.id).lower() for word in words)]
+        (head,) = (str(one.id) for one in members if one.representative)
+        titled = all(word in head.lower() or word in subjects.get(head, "").lower() for word in words)
+        ids += here
+        groups |= {line.key} if here or titled else set()
+    return ids, groups
+
+
 def test_names_are_found_by_words_in_any_case_and_taken_literally(pages: Pages, desk: Desk) -> None:
     assert 'id="finds"' not in pages.get("/find").text
     ids = [str(member.id) for line in desk.groups(Question()).lines for member in desk.group(line.key).members]
     for words in ("", ids[0].upper(), ids[0][:1], ids[0][1:] + " " + ids[0][:1], "%", "id:*", "(", "no such name"):
         finds = desk.find(words)
-        expected = [id for id in ids if words and all(word.lower() in id.lower() for word in words.split())]
+        expected, groups = naive_finds(desk, words, {})
         assert sorted(str(one.id) for one in finds.documents) == sorted(expected)
         assert finds.count == len(expected)
-        heads = {line.key for line in finds.groups}
-        assert heads == {one.group for one in finds.documents}
+        assert {line.key for line in finds.groups} == groups
+        assert finds.of_groups == len(groups)
         assert all(desk.pair(*one.pair).group == one.group for one in finds.documents if one.pair)
         page = pages.get(f"/find?{urlencode({'q': words})}")
-        assert (page.status, "No name of" in page.words) == (200, bool(words) and not expected)
+        assert (page.status, "No document in" in page.words) == (200, bool(words) and not groups)
         for one in finds.documents:
             assert str(one.id) in page.words
 
 
+@pytest.mark.parametrize("of_collection", [False, True])
+def test_mails_are_found_by_the_subject_of_their_representative(tmp_path: Path, of_collection: bool) -> None:
+    subjects = {
+        f"{person}/{n}": f"{'Re: ' * bool(n)}Delivery OF {person}"
+        for person in ("oil", "Öl", "salt")
+        for n in (0, 1)
+    }
+    rows = [{"id": id, "text": f"{words_of(id[:2])} {id}", "subject": subject} for id, subject in subjects.items()]
+    with ExitStack() as opened:
+        if of_collection:
+            made = opened.enter_context(Collection(tmp_path / "mail.neardup"))
+            made.add(rows, metadata=["subject"], near=0.9, on_near="link")
+            own = Desk.of_collection(made)
+        else:
+            file = tmp_path / "mail.jsonl"
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+            nd.find(file, id="id", text="text", threshold=0.9).save(tmp_path / "result")
+            own = Desk.open(tmp_path / "result")
+        opened.callback(own.close)
+        shown = opened.enter_context(live(own))
+        assert own.groups(Question()).found == 3
+        for words in (
+            "delivery",
+            "of öl",
+            "ÖL delivery /1",
+            "salt delivery",
+            "re: oil",
+            "/1",
+            "delivery x",
+            "\x00",
+        ):
+            finds, (ids, groups) = own.find(words), naive_finds(own, words, subjects)
+            assert (sorted(str(one.id) for one in finds.documents), finds.waiting) == (sorted(ids), 0)
+            assert {line.key for line in finds.groups} == groups
+        assert own.find("delivery").count == 0
+        assert len(own.find("delivery").groups) == 3
+        assert "Delivery OF salt" in shown.get("/find?q=salt+of").words
+
+
+def test_subjects_are_read_while_there_is_time(tmp_path: Path) -> None:
+    file = tmp_path / "mail.jsonl"
+    rows = [{"id": n, "text": f"{NOTICE} {n}", "subject": "The Fee"} for n in range(2)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    nd.find(file, id="id", text="text", threshold=0.5).save(tmp_path / "result")
+    with closing(Desk.open(tmp_path / "result")) as own:
+        subjects, heads = own._subjects, own._made.heads
+        assert subjects.read(heads, Budget(0.0)) == 1
+        assert finds(own._lines, ["fee"], Subjects(own._index.documents, None)).groups == ()
+        assert subjects.read(heads, Budget(1000.0)) == subjects.read(heads, Budget(0.0)) == 0
+        assert subjects.with_word(heads, "FEE").tolist() == [True]
+
+
+def test_groups_that_have_the_words_in_all_names_come_first(tmp_path: Path) -> None:
+    names = ("alpha one", "alpha two", "alpha deed", "beta deed one", "beta deed two")
+    texts = {name: f"{words_of(name[:4])} {name}" for name in names}
+    with closing(Desk.open(make_result(tmp_path, texts, keep="first"))) as own:
+        assert [line.title for line in own.find("deed").groups] == ["beta deed", "alpha"]
+
+
 def test_the_first_of_many_names_are_listed_with_the_number_of_all(tmp_path: Path) -> None:
     texts = {f"deed{n:02}": f"{'harbour notice ' * 30} number {n}" for n in range(FINDS + 3)}
+    texts |= {f"plan{g:02}_{n}": f"{words_of(f'p{g}')} {n}" for g in range(FINDS + 1) for n in (0, 1)}
     with closing(Desk.open(make_result(tmp_path, texts))) as own, live(own) as shown:
         finds = own.find("deed")
         assert (len(finds.documents), len(finds.groups), finds.count) == (FINDS, 1, FINDS + 3)
-        assert f"{FINDS} of {FINDS + 3} documents of groups" in shown.get("/find?q=deed").words
+        assert f"first {FINDS} of {FINDS + 3} documents of groups" in shown.get("/find?q=deed").words
+        assert f"first {FINDS} of {FINDS + 1} groups" in shown.get("/find?q=plan").words
+
+
+def test_names_made_to_harm_are_found_and_shown_as_text(tmp_path: Path) -> None:
+    names = ["<b>&lt;", "\u202egpj.exe", 'say "so"', "two\nlines", "'", "x" * 10_000, "y" * 9_999 + "z"]
+    texts = {name: f"{NOTICE} {n}" for n, name in enumerate(names)}
+    with closing(Desk.open(make_result(tmp_path, texts))) as own, live(own) as shown:
+        for name in names:
+            words = name.split()[-1][-1990:]
+            assert name in {str(one.id) for one in own.find(words).documents}
+            page = shown.get(f"/find?{urlencode({'q': words})}")
+            listed = page.text.partition('id="finds"')[2]
+            assert (page.status, len(page.content) < 20_000) == (200, True)
+            assert not any(part in listed for part in ("<b>", "\u202e", "x" * 1000))
 
 
 def test_a_title_that_others_have_begins_with_its_folder(tmp_path: Path) -> None:

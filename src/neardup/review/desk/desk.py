@@ -36,7 +36,7 @@ from neardup.review.desk.facets import Facets
 from neardup.review.desk.filters import GroupFields, document_filter_error, find_groups, kinds_named
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.lines import KindSweep, Lines
-from neardup.review.desk.metadata import Metadata
+from neardup.review.desk.metadata import Metadata, Subjects
 from neardup.review.desk.subjects import COLLECTION, QUOTING, CollectionSubject, ResultSubject, Subject
 from neardup.review.desk.texts import LAST_WAIT, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, evenly_spaced
@@ -225,6 +225,7 @@ class Desk:
         other = self._query if result.run.action == COLLECTION else None
         metadata = Metadata(index.documents, None if other else result.texts, whereabouts)
         self._lines = Lines(index, self._made, self._reader, whereabouts, metadata)
+        self._subjects = Subjects(index.documents, result.texts)
         self._kinds = KindSweep(self._lines)
         self._fields = GroupFields(index, self._made, whereabouts, metadata, self._bring_kinds, other)
         self._facets = Facets(index, self._made, metadata, self._fields.of_groups)
@@ -358,10 +359,10 @@ class Desk:
             )
 
     def find(self, text: str) -> source.Finds:
-        """Return documents of groups whose ids have the words of a text, and their groups: the first of each."""
+        """Return documents of groups by words of their ids, and groups also by subjects: the first of each."""
         with self._lock:
             self._refresh()
-            return views.finds(self._lines, text.split())
+            return views.finds(self._lines, text.split(), self._subjects)
 
     def group(
         self, key: source.Key, question: source.Question | None = None, kind: source.AlikeKind | None = None

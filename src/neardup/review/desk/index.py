@@ -1,6 +1,5 @@
 """A result as columns of numbers: its documents, groups, members and stored pairs. Made once, then only read."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -83,17 +82,15 @@ class ResultDocuments:
         order = np.argsort(~self.in_reference, kind="stable").tolist()  # new documents last, so that they win
         return {ids[number]: number for number in order}
 
-    def with_words(self, words: Sequence[str]) -> Int64s:
-        """Return the documents whose ids contain each of some words, in any case of letters, in their order."""
-        fits = np.ones(len(self), np.bool_)
-        for word in words:
-            small = pc.utf8_lower(pa.scalar(word)).as_py()
-            fits &= pc.match_substring(self._small_ids, small).to_numpy(zero_copy_only=False)
-        return np.flatnonzero(fits)
+    def with_word(self, word: str) -> Bools:
+        """Return which documents have a word in their ids, in any case of letters."""
+        small = pc.utf8_lower(pa.scalar(word)).as_py()
+        fits: Bools = pc.match_substring(self._small_ids, small).to_numpy(zero_copy_only=False)
+        return fits
 
     @cached_property
     def _small_ids(self) -> pa.Array:
-        return pc.utf8_lower(self._ids.cast(pa.string()))
+        return pc.utf8_lower(self._ids.cast(pa.large_string()))
 
     def where_id_is(self, text: str) -> Int64s:
         """Return the documents whose id, as text, is ``text``."""

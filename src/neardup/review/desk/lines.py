@@ -148,9 +148,14 @@ class Lines:
         shared = beginning(names)
         return (shared if sum(map(str.isalpha, shared)) >= LEAST_TITLE else ""), middle_cut(folder, FOLDER)
 
+    @property
+    def have_subjects(self) -> bool:
+        """Whether the documents may be mails: no columns of a collection are known."""
+        return SUBJECT in self._dates.names or self.index.found.run.action == COLLECTION
+
     def _subject(self, group: int) -> str:
         """Return the subject of the representative if the documents are mails."""
-        if SUBJECT not in self._dates.names and self.index.found.run.action != COLLECTION:
+        if not self.have_subjects:
             return ""
         return " ".join(str(self.reader.fields(int(self.made.heads[group])).get(SUBJECT, "")).split())
 

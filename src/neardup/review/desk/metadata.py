@@ -12,15 +12,15 @@ from neardup.collection.queries import FieldClause
 from neardup.deduplication.results import Texts
 from neardup.io.decisions import Id
 from neardup.review.desk.index import ResultDocuments
-from neardup.review.desk.texts import Whereabouts
-from neardup.tables import Int64s
+from neardup.review.desk.texts import Budget, Whereabouts
+from neardup.tables import Bools, Int64s
 
 DATE, SUBJECT = "date", "subject"
 """The column of results that has the dates of documents."""
 MOST_DISTINCT = 64
 """A column with more different values is not one of few values."""
-LOOKED_AT, HELD_COLUMNS = 1000, 3
-"""Documents that are read for the names of columns, and columns that are kept."""
+LOOKED_AT, HELD_COLUMNS, AT_ONCE = 1000, 3, 500
+"""Documents that are read for the names of columns, columns that are kept, and subjects that are read at once."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _DATE = re.compile(r"[12]\d{3}(-\d{2}){0,2}", re.ASCII)
 _COMPARED = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
@@ -114,6 +114,35 @@ class Metadata:
         """The path of each document: its id if that is the name of a file in the input, or else its file."""
         ids = self._documents
         return [self._whereabouts.relative(number, ids.id(number)) for number in range(len(ids))]
+
+
+class Subjects:
+    """The subjects of mails in small letters, by document: "" without one, or before it is read."""
+
+    def __init__(self, documents: ResultDocuments, texts: Texts | None) -> None:
+        self._documents, self._texts = documents, texts
+        self._values = np.full(len(documents), "", np.dtypes.StringDType())
+        self._known: Bools = np.full(len(documents), texts is None, np.bool_)
+
+    def read(self, some: Int64s, budget: Budget) -> int:
+        """Read the subjects of documents, as far as there is time; return the number of those still unknown."""
+        waiting = np.unique(some[~self._known[some]])
+        while self._texts is not None and len(waiting) and budget.allows():
+            part, waiting = waiting[:AT_ONCE], waiting[AT_ONCE:]
+            for row, values in self._texts.others(self._documents.rows[part]):
+                self._values[np.searchsorted(self._documents.rows, row)] = _small(str(values.get(SUBJECT, "")))
+            self._known[part] = True
+        return len(waiting)
+
+    def with_word(self, some: Int64s, word: str) -> Bools:
+        """Return which of some documents have a word in their subjects, in any case of letters."""
+        holds: Bools = np.strings.find(self._values[some], _small(word)) >= 0
+        return holds
+
+
+def _small(text: str) -> str:
+    """Return a text in small letters that UTF-8 can hold, without NUL, which NumPy drops at the end."""
+    return text.lower().encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def _order(value: str, wanted: str) -> int:

@@ -18,6 +18,7 @@ from neardup.review import source
 from neardup.review.desk.differences import MemberFacts, alike_lines
 from neardup.review.desk.index import ResultIndex, StoredPairs
 from neardup.review.desk.lines import Lines
+from neardup.review.desk.metadata import Subjects
 from neardup.review.desk.texts import Budget
 from neardup.review.desk.verdicts import VerdictIndex
 from neardup.tables import Bools, Int64s
@@ -28,8 +29,8 @@ MOST_MEMBERS = 300
 MOST_COMPARED = 1000
 """Members whose differences the page of a group lists."""
 OUTSIDE = 10
-FINDS = 12
-"""Most groups and most documents that words of names find."""
+FINDS, FIND_SECONDS = 12, 0.03
+"""Most groups and most documents that words of names find, and the time for reading subjects of mails."""
 GROUPS_BEFORE, GROUPS_BESIDE, MEMBERS_BESIDE, NAME_BESIDE = 5, 30, 60, 40
 """In the panes beside a pair: groups before its own, all groups, members, and columns of a name."""
 
@@ -138,19 +139,34 @@ def order_of(lines: Lines, group: int) -> str:
     return lines.in_time(members)[1] if len(members) <= MOST_MEMBERS else "by similarity"
 
 
-def finds(lines: Lines, words: Sequence[str]) -> source.Finds:
-    """Return the first documents of groups whose ids have all words, and their first groups."""
-    index, rows = lines.index, lines.index.documents.rows
-    documents = index.documents.with_words(words) if words else np.empty(0, np.int64)
-    documents = documents[index.group_of[documents] >= 0]
-    groups = list(dict.fromkeys(index.group_of[documents].tolist()))[:FINDS]
+def finds(lines: Lines, words: Sequence[str], subjects: Subjects) -> source.Finds:
+    """Return the first documents of groups whose ids have all words, and the first groups.
+
+    A group has the words in the id of such a document, or in the id and the subject of its representative: its
+    title and its folder are in these. Groups with the words in the ids of all members or in a subject come first.
+    """
+    index, rows, heads = lines.index, lines.index.documents.rows, lines.made.heads
+    waiting = subjects.read(heads, Budget(FIND_SECONDS)) if words and lines.have_subjects else 0
+    fits, titled = np.full(len(rows), bool(words)), np.full(len(heads), bool(words))
+    for word in words:
+        own = index.documents.with_word(word)
+        fits &= own
+        titled &= own[heads] | subjects.with_word(heads, word)
+    documents = np.flatnonzero(fits & (index.group_of >= 0))
+    count = np.bincount(index.group_of[documents], minlength=len(heads))
+    first = np.where(titled, heads, len(rows))
+    np.minimum.at(first, index.group_of[documents], documents)
+    whole = (count == index.size) | (titled & ~fits[heads])
+    groups = np.flatnonzero(titled | (count > 0))
+    order = groups[np.lexsort((first[groups], ~whole[groups]))]
     shown = []
     for document in documents[:FINDS].tolist():
         group = int(index.group_of[document])
-        head = int(lines.made.heads[group])
+        head = int(heads[group])
         pair = None if document == head else (int(rows[document]), int(rows[head]))
         shown.append(source.DocumentFind(index.documents.id(document), index.key(group), pair))
-    return source.Finds(lines.briefs(groups), tuple(shown), len(documents))
+    briefs = lines.briefs(order[:FINDS].tolist())
+    return source.Finds(briefs, tuple(shown), len(documents), len(groups), waiting)
 
 
 def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int, budget: Budget) -> source.Panes:

@@ -50,7 +50,7 @@ export function palette(act) {
   let chosen = null, asked = 0, timer = null;
   const made = dialog(content, () => { clearTimeout(timer); if (chosen) chosen(); });
   made.className = "palette";
-  const input = one("input", made), list = one("ul", made);
+  const input = one("input", made), list = one("ul", made), reads = one(".reads", document);
   const options = () => [...list.children];
   const current = () => one("[aria-selected=true]", list);
   const mark = (option) => {
@@ -73,9 +73,9 @@ export function palette(act) {
     if (!answer.ok) throw new Error("not a page");
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (number !== asked || !made.open) return; // an answer to older letters
-    for (const link of page.querySelectorAll("#finds li a")) {
-      const at = link.getAttribute("href");
-      add(link.textContent.trim().replace(/\s+/g, " "), "", () => location.assign(at));
+    for (const part of page.querySelectorAll("#finds li, #finds > p")) { // names, and what the lists lack
+      const link = one("a", part), at = link && link.getAttribute("href");
+      add(part.textContent.trim().replace(/\s+/g, " "), "", at && (() => location.assign(at)));
     }
     if (!current()) mark(list.firstElementChild);
   };
@@ -83,7 +83,7 @@ export function palette(act) {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     list.replaceChildren();
     for (const [name, command] of Object.entries(COMMANDS)) {
-      if (!command.own && name !== "palette" && name !== "leave" && fits(`${name} ${command.does}`, words)) add(command.does, command.on[0], () => act(name));
+      if (!command.own && !(reads && command.writes) && name !== "palette" && name !== "leave" && fits(`${name} ${command.does}`, words)) add(command.does, command.on[0], () => act(name));
     }
     mark(list.firstElementChild);
     clearTimeout(timer);

@@ -216,7 +216,7 @@ function change(act, values) {
 const fate = (name) => change("keep", (own) => ({ fate: one(`[value=${name}][aria-pressed=true]`, own) ? "none" : name }));
 
 async function note() {
-  const chosen = near() && members(), form = one("#several");
+  const chosen = near() ? members() : [], form = one("#several");
   if (!form || !chosen.length || one(BOXES + ":checked")) return press(one("#note"));
   const text = await ask(chosen.length > 1 ? `Note on ${chosen.length} members` : "Note on this member");
   if (text) send(form, null, { asked: "members", member: chosen.join(), verdict: "note", note: text });
