@@ -25,6 +25,9 @@ from neardup.errors import (
 )
 
 if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
     from neardup.collection import Collection, Near
     from neardup.collection.shards import Collections
     from neardup.collection.store import Store
@@ -203,15 +206,48 @@ def __getattr__(name: str) -> object:
         from importlib import import_module
 
         try:
-            value = getattr(import_module(_LAZY[name]), name)
+            value = _checking_keywords(import_module(_LAZY[name]), name)
         except ModuleNotFoundError as error:
             if error.name not in CORE:
                 raise
             raise ImportError(message_of(*without_core(error.name)), name=error.name) from error
     else:
-        raise AttributeError(f"module 'neardup' has no attribute {name!r}")
+        import sys
+
+        from neardup.display.spellings import missing_attribute_error
+
+        spellings = {each: repr(each) for each in __all__}
+        raise missing_attribute_error("module 'neardup'", name, spellings, sys.modules[__name__])
     globals()[name] = value
     return value
+
+
+def _checking_keywords(module: "ModuleType", name: str) -> "Any":
+    """Return a function or class of a module, which names the right one for an unknown keyword.
+
+    The function is replaced in its module, where a pickled function is looked up; of a class, ``__init__`` is.
+    """
+    from functools import wraps
+    from inspect import isclass, isfunction
+
+    from neardup.settings import require_known_keywords
+
+    value = getattr(module, name)
+    function = value.__init__ if isclass(value) else value
+    if not isfunction(function):
+        return value
+
+    @wraps(function)
+    def call(*given: "Any", **keywords: "Any") -> "Any":
+        if keywords:
+            require_known_keywords(function, name, keywords)
+        return function(*given, **keywords)
+
+    if isclass(value):
+        value.__init__ = call  # type: ignore[misc]
+        return value
+    setattr(module, name, call)
+    return call
 
 
 def __dir__() -> list[str]:

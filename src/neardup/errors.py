@@ -2,6 +2,7 @@
 
 NeardupError
 ├── SettingError        a setting has a value that is not allowed (also a ValueError)
+│   └── UnknownKeywordError  a function or a run has no such keyword (also a TypeError)
 ├── InputError          an input cannot be opened, or lacks a requested column
 │   └── UnknownIdError  a collection has no document of this id (also a KeyError)
 ├── OutputError         the result cannot be written to the requested place
@@ -163,6 +164,10 @@ class NeardupError(Exception):
 
 class SettingError(NeardupError, ValueError):
     """A setting has a value that is not allowed."""
+
+
+class UnknownKeywordError(SettingError, TypeError):
+    """A function, a class or a run has no such keyword; a TypeError, too, as for any function."""
 
 
 class InputError(NeardupError):

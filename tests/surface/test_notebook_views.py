@@ -23,7 +23,7 @@ def shown() -> dict[str, Any]:
     family = nd.MinHash(64)
     sketches = family.sketch(TEXTS)
     index = nd.Index(0.5)
-    index.insert("a", index.family.of(TEXT))
+    index.add("a", index.family.of(TEXT))
     samples = nd.SampledShingles(4)
     return {
         "Found": found,

@@ -167,7 +167,7 @@ def test_a_library_developer_builds_with_the_blocks(tmp_path: Path) -> None:
     assert nd.jaccard(MEMO, REVISED) == pytest.approx(nd.compare(MEMO, REVISED).measures["resemblance"])
     index = nd.Index(threshold=0.5, recall=0.99)
     for name, text in (("memo", MEMO), ("lunch", OTHER)):
-        index.insert(name, index.family.of(text))
+        index.add(name, index.family.of(text))
     found = index.query(index.family.of(REVISED))
     assert [hit.id for hit in found] == ["memo"]
     low, high = found[0].resemblance.low, found[0].resemblance.high

@@ -54,7 +54,7 @@ def test_pages_exports_signatures_and_collections(run: Run, tmp_path: Path) -> N
     assert run("compare", *pair, "--html", tmp_path / "pair.html").status == 0
     assert run("export", out, "-o", tmp_path / "groups.parquet").status == 0
     index = nd.Index()
-    index.insert("a", index.family.of("one two three"))
+    index.add("a", index.family.of("one two three"))
     index.save(tmp_path / "index.parquet")
     index.save(tmp_path / "index.arrow")
     names = ("report.html", "pair.html", "groups.parquet", "index.parquet", "index.arrow")

@@ -38,7 +38,7 @@ from neardup.io.inputs import (
 )
 from neardup.runtime import Deadline
 from neardup.runtime import Silent as NoProgress
-from neardup.settings import MEASURES, near_miss
+from neardup.settings import MEASURES
 
 LONGEST_NAME = 4096
 """The most characters of a name; a longer one is a text."""
@@ -476,7 +476,7 @@ class AgentServer(MCPServer[Any]):
                 unknown = InputError(
                     f"{name} has no parameter {display.printable(parameter[:WORDS])!r}",
                     ", ".join(schemas[name]),
-                    near_miss(parameter, schemas[name]),
+                    display.near_miss(parameter, schemas[name]),
                 )
                 raise ToolError(unknown.lines())
         try:

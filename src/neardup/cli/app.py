@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -29,6 +28,7 @@ from neardup.cli.option import (
     meant_option,
 )
 from neardup.cli.options.general import HELP_ALL, LogOptions
+from neardup.display import near_miss
 from neardup.io.place import require_local, url_in
 
 if TYPE_CHECKING:
@@ -141,8 +141,7 @@ def _require_command(group: TyperGroup, ctx: Any, name: str, what: str) -> None:
     """Fail with the most similar name unless the group has a command of this name."""
     if ctx.resilient_parsing or name.startswith("-") or group.get_command(ctx, name) is not None:
         return
-    similar = get_close_matches(name, group.list_commands(ctx), 1)
-    ctx.fail(f"There is no {what} {name!r}." + "".join(f" Did you mean {one!r}?" for one in similar))
+    ctx.fail(f"There is no {what} {name!r}. {near_miss(name, group.list_commands(ctx))}".rstrip())
 
 
 app = typer.Typer(

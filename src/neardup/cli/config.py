@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -265,14 +264,14 @@ def _quote(value: Any) -> str:
 
 def _unknown_error(given: str, key: str, names: list[str]) -> SettingError:
     shown = [name.replace("_", "-") for name in names]
-    near = get_close_matches(key.replace("_", "-"), shown, 1)
+    near = display.meant(key, shown)
     return SettingError(given, ", ".join(shown), f"Did you mean {near[0]}?" if near else "")
 
 
 def _misplaced_error(name: str, key: str, commands: Mapping[str, tuple[Option, ...]]) -> SettingError:
     """The error for a key at the top that is no setting: of one command, or of none."""
     shared = sorted(one.replace("_", "-") for one in _top(commands))
-    near = get_close_matches(key.replace("_", "-"), shared, 1)
+    near = display.meant(key, shared)
     of = [
         command
         for command, options in commands.items()

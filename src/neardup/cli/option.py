@@ -9,10 +9,10 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_type_hints
 
+from neardup.display import meant
 from neardup.errors import SettingError
 from neardup.settings import (
     COLLECTION_FIELDS,
@@ -47,44 +47,6 @@ because a folder of another person must neither replace files nor open the netwo
 OUTPUT_AT_URL, RESULT_AT_URL, WHOLE_AT_URL, FINGERPRINTS_AT_URL = "output", "result", "whole", "fingerprints"
 TABLE_AT_URL = "table"
 T = TypeVar("T")
-
-
-_MEANT: Mapping[str, str] = {
-    "--threshold": "at near similarity sim jaccard cutoff min-similarity "
-    "similarity-threshold jaccard-threshold least overlap",
-    "--length": "ngram ngrams n-gram ngram-size n k shingle shingles shingle-size window width min-length tokens",
-    "--sketch": "num-perm permutations num-hashes hashes slots signature minhash simhash bits features distance "
-    "bit-diff hamming seed",
-    "--recall": "bands rows b r false-negatives probability",
-    "--method": "lsh exact-join algorithm engine mode",
-    "--out": "output output-dir output-path outdir dest destination save to",
-    "--text": "column columns text-column text-key text-field content body",
-    "--id": "ids id-column id-key id-field doc-id index key name",
-    "--against": "reference references exclude baseline test eval benchmark old known with",
-    "--threads": "jobs n-jobs workers num-workers num-proc processes cores cpus parallel",
-    "--memory": "ram mem max-memory memory-limit batch-size cache",
-    "--overwrite": "force replace clobber yes",
-    "--quiet": "silent q no-progress summary",
-    "--json": "format output-format machine jsonl",
-    "--keep": "prefer policy strategy priority which representative rank",
-    "--by": "partition group-by per split",
-    "--within": "same bucket block only",
-    "--resume": "checkpoint continue restart recover cache-dir",
-    "--predict": "estimate forecast cost eta",
-    "--dry-run": "simulate check preview no-write noop test-run",
-    "--cut": "remove delete strip trim excise",
-    "--on-near": "skip-near on-duplicate action",
-    "--mask": "regex pattern exclude-pattern remove-pattern normalize",
-    "--stop-words": "stopwords language lang",
-    "--ignore-common": "boilerplate templates frequent df max-df",
-    "--top": "limit count number most best",
-    "--groups": "cluster clusters clustering components linkage",
-    "--measure": "metric similarity-measure cosine dice containment",
-    "--limit": "top count most rows page-size",
-    "--file-size": "shard-size max-file-size chunk-size part-size",
-    "--write-removed": "removed duplicates save-duplicates rejected",
-}
-"""Other words for options, with spaces between them."""
 
 
 @dataclass(frozen=True)
@@ -330,13 +292,7 @@ def meant_option(word: str, options: Sequence[Option]) -> Option | None:
     ['--sketch', '--threads', '--threshold']
     """
     by_spelling = {spelling: option for option in options for spelling in option.spelling}
-    plain = word.lstrip("-").replace("_", "-").lower()
-    for spelling, words in _MEANT.items():
-        if plain in words.split() and spelling in by_spelling:
-            return by_spelling[spelling]
-    names = {spelling.lstrip("-"): option for spelling, option in by_spelling.items()}
-    similar = get_close_matches(plain, names, 1, 0.7)
-    return names[similar[0]] if similar else None
+    return next((by_spelling[spelling] for spelling in meant(word, by_spelling)), None)
 
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 from neardup.comparison.alignment import Alignment, align
 from neardup.comparison.kinds.rules import Kind, kind_of, sentence
 from neardup.display import similarity
+from neardup.display.view import Public
 from neardup.kernels.match import LCS_CAP, TILING_CAP
 from neardup.settings import CLEANING, LITERAL, CountedAs, values
 from neardup.tables import Bools, Int64s
@@ -89,7 +90,7 @@ If ``ComparisonRecord.caps`` names the matching of a measure, its value is not e
 
 
 @dataclass(frozen=True, eq=False)
-class ComparisonRecord:
+class ComparisonRecord(Public):
     """The result of comparing two documents: see :func:`compare`.
 
     - ``measures``: every number of ``DESCRIPTIONS``, in that order.
@@ -123,6 +124,14 @@ class ComparisonRecord:
     left_out_b: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
     counts_left_out: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     not_compared: tuple[str, ...] = ()
+
+    def _spellings(self) -> Mapping[str, str]:
+        return {**super()._spellings(), **{name: f"measures[{name!r}]" for name in self.measures}}
+
+    @property
+    def resemblance(self) -> float:
+        """The measure of this name: |A∩B| / |A∪B| of the shingles. The others are in ``measures``."""
+        return float(self.measures["resemblance"])
 
     @property
     def ignores(self) -> bool:

@@ -1,5 +1,9 @@
-"""Numbers and untrusted text for people (``words``); the style, tables and pictures of pages and notebooks."""
+"""Numbers and untrusted text for people (``words``); the style, tables and pictures of pages and notebooks.
 
+``spellings`` has the right spelling of guessed names.
+"""
+
+from neardup.display.spellings import meant, near_miss
 from neardup.display.words import (
     ALL_LEFT_OUT,
     BASE_TEXT_ONLY,
@@ -46,7 +50,9 @@ __all__ = [
     "distinct",
     "duration",
     "escaped_parts",
+    "meant",
     "middle_cut",
+    "near_miss",
     "number",
     "percent",
     "printable",

@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neardup.display import words as wording
+from neardup.display.spellings import missing_attribute_error
 from neardup.display.style import notebook_style, page_style
 
 if TYPE_CHECKING:
@@ -221,3 +222,28 @@ def excerpt(text: str, width: int = WORDS) -> str:
     flat = " ".join(text[: 8 * width].split())
     shown = "".join(part for part, _ in wording.escaped_parts(flat))
     return wording.shorten(shown if len(text) <= 8 * width else shown + "…", width).replace(" …", "…")
+
+
+class Public:
+    """The base of public classes: their view in a notebook, and missing attributes that name the right one.
+
+    >>> Public().jaccard
+    Traceback (most recent call last):
+    AttributeError: 'Public' object has no attribute 'jaccard'
+    """
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # a type checker would take any attribute for one that is there
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # fails again, with the error of a property
+            raise missing_attribute_error(f"{type(self).__name__!r} object", name, self._spellings(), self)
+
+    def _spellings(self) -> Mapping[str, str]:
+        """The names that a missing attribute may mean, with their spellings."""
+        return {name: repr(name) for name in dir(self)}
+
+    def _repr_html_(self) -> str:
+        return view(preformatted(repr(self)))

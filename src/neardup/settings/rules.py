@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from neardup.display import near_miss
 from neardup.errors import SettingError
 from neardup.settings.extensions import tokenizer_names
 from neardup.settings.stop_words import chosen, is_choice
@@ -253,21 +254,6 @@ def is_encoding(name: str) -> bool:
 def is_delimiter(value: str) -> bool:
     """Whether ``value`` may separate the fields of a line."""
     return len(value) == 1 and value.isascii() and (value == "\t" or value.isprintable()) and value not in "\"'"
-
-
-def near_miss(value: object, names: Iterable[str]) -> str:
-    """Return the most similar spelling among ``names`` as a question, or "".
-
-    >>> near_miss("clasic", ["one-permutation", "classic"]), near_miss("best", ["longest", "first"])
-    ("Did you mean 'classic'?", '')
-    """
-    if not isinstance(value, str):
-        return ""
-    from difflib import get_close_matches  # imported only after a mistake
-
-    plain = {name.replace("-", "").replace("_", ""): name for name in names}
-    matches = get_close_matches(value.lower().replace("-", "").replace("_", "").strip(), plain, 1, 0.7)
-    return f"Did you mean {plain[matches[0]]!r}?" if matches else ""
 
 
 def of_keep(value: object, orders: Iterable[str]) -> str:

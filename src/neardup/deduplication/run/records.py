@@ -12,7 +12,7 @@ from neardup import display
 from neardup.deduplication.run import views
 from neardup.deduplication.run.account import RunAccount
 from neardup.deduplication.run.exclusions import no_table
-from neardup.display.view import excerpt
+from neardup.display.view import Public, excerpt
 from neardup.io.inputs import Problem
 from neardup.tables import Int64s
 
@@ -134,7 +134,7 @@ class Member:
 
 
 @dataclass(frozen=True, repr=False)
-class Group:
+class Group(Public):
     """A group: its id is the id of its representative, which is the first of its members.
 
     ``links`` are the stored pairs (id, id, similarity) among its first members, for the picture in a notebook.
@@ -281,7 +281,7 @@ class Places(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ResultRecord:
+class ResultRecord(Public):
     """The tables of a result and its account.
 
     ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b; another

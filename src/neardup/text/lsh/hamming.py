@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.display.view import facts, heading, table, view
+from neardup.display.view import Public, facts, heading, table, view
 from neardup.errors import InputError
 from neardup.kernels.lsh import near_in_runs, near_queries, pairs_alike, prefix_keys, run_ends, varying
 from neardup.kernels.sorting import sorted_by_key
@@ -362,7 +362,7 @@ def _copies(classes: DistinctWords) -> pa.Table:
     return pa.table(columns, schema=COPIES_OF)
 
 
-class HammingIndex:
+class HammingIndex(Public):
     """Fingerprints of ``bits`` bits (64 or 128), searched for those within ``distance`` of a given one.
 
     Results are complete. Fingerprints are numbered 0, 1, 2 … in the order of addition; equal fingerprints are all

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from neardup.display import counted, similarity
 from neardup.display.pictures import SCurve
-from neardup.display.view import facts, heading, view
+from neardup.display.view import Public, facts, heading, view
 from neardup.errors import InputError, SettingError
 from neardup.kernels.lsh import bucket_mates, enter_buckets, neighbours, wrapped_keys
 from neardup.kernels.sorting import equal_groups
@@ -73,7 +73,7 @@ def most_rows(threshold: float, recall: float, slots: int, wrap: bool = False) -
     )
 
 
-class LSH:
+class LSH(Public):
     """Buckets of signatures, an integer array [documents, slots], in bands of ``rows`` slots.
 
     Without ``rows``, the largest number is used that finds a pair at ``threshold`` with probability ``recall``;

@@ -462,7 +462,7 @@ def _set_of(given: TextOrSet, length: int, unit: str) -> Set[object]:
     if isinstance(given, str):
         return shingles(given, length=length, unit=unit)
     if not isinstance(given, Set):
-        raise InputError(f"One side is a {type(given).__name__}", "Two texts, or two sets", "Make a set of it")
+        raise InputError(f"One side is a {type(given).__name__}", "Two texts or sets", "Give set(a) and set(b)")
     return given
 
 

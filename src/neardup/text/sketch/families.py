@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.display.view import Public
 from neardup.errors import InputError, SettingError
 from neardup.io.inputs import choose_columns, open_documents
 from neardup.kernels.shingles import mix_all
@@ -81,7 +82,7 @@ Ids = Sequence[int] | NDArray[np.integer[Any]]
 """A set of whole numbers from 0 to 2⁶⁴ − 1: row numbers, or hashes of custom features."""
 
 
-class ShingleFamily:
+class ShingleFamily(Public):
     """A way to sketch sets of shingles or of ids. ``family`` is its name in stored signatures."""
 
     family: ClassVar[str]
@@ -241,7 +242,7 @@ class PlainSlotFamily(SlotFamily["Signature"]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Signature:
+class Signature(Public):
     """The signature of one set: ``values`` [slots]; ``a | b`` is that of the union, if the family supports it."""
 
     family: SlotFamily[Any]

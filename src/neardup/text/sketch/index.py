@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.display.view import facts, heading, view
+from neardup.display.view import Public, facts, heading, view
 from neardup.errors import FormatError, InputError
 from neardup.io.outputs import write_table
 from neardup.io.sources import read_table
@@ -34,7 +34,7 @@ class Candidate:
     resemblance: Estimate
 
 
-class Index:
+class Index(Public):
     """Finds the stored signatures that may resemble a query, with the bands planned for a threshold and a recall.
 
     A stored document of resemblance ``threshold`` is found with probability ``recall`` or better; ``bands`` has
@@ -44,7 +44,7 @@ class Index:
     Raises SettingError for a threshold or recall out of range.
 
     >>> index = Index(threshold=0.5)
-    >>> index.insert("memo", "please hand in your travel costs by friday noon")
+    >>> index.add("memo", "please hand in your travel costs by friday noon")
     >>> one, = index.query("please hand in your travel costs by friday noon today")
     >>> one.id, one.resemblance.value > 0.5
     ('memo', True)
@@ -78,7 +78,7 @@ class Index:
         lines = [("signatures", f"{len(self):,}"), ("family", repr(self.family))]
         return view(heading("Index"), facts(lines), self.bands.figure())
 
-    def insert(self, id: Id, signature: Signature | str | NDArray[Any]) -> None:
+    def add(self, id: Id, signature: Signature | str | NDArray[Any]) -> None:
         """Store a signature, a text of which ``family`` makes one, or a row of ``family.sketch(texts)``.
 
         Raises InputError if the id is taken and for any other value, FormatError for a signature of another family
@@ -94,8 +94,8 @@ class Index:
         for bucket, key in self._keys(stored):
             bucket.setdefault(key, {})[id] = None
 
-    def insert_all(self, ids: Iterable[Id], signatures: NDArray[Any]) -> None:
-        """Store the rows of ``family.sketch(texts)`` under ``ids``, one each; the errors are those of ``insert``.
+    def add_all(self, ids: Iterable[Id], signatures: NDArray[Any]) -> None:
+        """Store the rows of ``family.sketch(texts)`` under ``ids``, one each; the errors are those of ``add``.
 
         Nothing is stored if their numbers differ.
         """
@@ -103,7 +103,7 @@ class Index:
         if len(names) != len(signatures):
             raise InputError(f"There are {len(names)} ids for {len(signatures)} signatures", "One id for each")
         for name, values in zip(names, signatures, strict=True):
-            self.insert(name, Signature(self.family, values))
+            self.add(name, Signature(self.family, values))
 
     def query(self, signature: Signature | str | NDArray[Any]) -> list[Candidate]:
         """Return the stored signatures that share a bucket with this one, the most similar first.
@@ -158,7 +158,7 @@ class Index:
             raise FormatError(f"{Path(path).name} holds {read.provenance}", "Signatures with slots")
         index = cls(threshold, recall=recall, family=read.family)
         for name, values in zip(read.ids.to_pylist(), read.values, strict=True):
-            index.insert(name, Signature(read.family, values, read.of_ids))
+            index.add(name, Signature(read.family, values, read.of_ids))
         return index
 
     def _keys(self, signature: Signature) -> Iterator[tuple[dict[bytes, dict[Id, None]], bytes]]:

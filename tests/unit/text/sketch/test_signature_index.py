@@ -26,7 +26,7 @@ def test_candidates_are_those_that_agree_in_a_band(family: Any) -> None:
     documents = texts(40)
     index = nd.Index(0.5, recall=0.9, family=family)
     signatures = family.sketch(documents)
-    index.insert_all(range(len(documents)), signatures)
+    index.add_all(range(len(documents)), signatures)
     cuts = np.cumsum([0, *index.bands.bands])
     for number in range(0, len(documents), 7):
         agree = signatures == signatures[number]
@@ -41,8 +41,8 @@ def test_candidates_are_those_that_agree_in_a_band(family: Any) -> None:
 def test_removed_signatures_are_not_found_and_leave_nothing() -> None:
     index = nd.Index(0.5)
     signature = index.family.of("a text of some words that stands for itself")
-    index.insert("one", signature)
-    index.insert("two", signature)
+    index.add("one", signature)
+    index.add("two", signature)
     index.remove("one")
     assert [one.id for one in index.query(signature)] == ["two"]
     index.remove("two")
@@ -54,7 +54,7 @@ def test_removed_signatures_are_not_found_and_leave_nothing() -> None:
 
 def test_the_empty_set_is_no_candidate() -> None:
     index = nd.Index()
-    index.insert("empty", index.family.of(""))
+    index.add("empty", index.family.of(""))
     assert not index.query(index.family.of(""))
 
 
@@ -64,7 +64,7 @@ def test_a_saved_index_answers_the_same(tmp_path: Path, suffix: str, of_tokens: 
     index, documents = nd.Index(0.4, recall=0.95, family=nd.MinHash(64)), texts(10)
     made = [index.family.of_tokens(nd.shingles(t)) if of_tokens else index.family.of(t) for t in documents]
     for number, signature in enumerate(made):
-        index.insert(f"d{number}", signature)
+        index.add(f"d{number}", signature)
     index.save(tmp_path / f"index{suffix}")
     again = nd.Index.load(tmp_path / f"index{suffix}")
     assert repr(again) == repr(index)
@@ -80,13 +80,13 @@ def test_an_empty_index_is_saved(tmp_path: Path) -> None:
 
 def test_refusals_name_the_fault(tmp_path: Path) -> None:
     index = nd.Index()
-    index.insert("memo", index.family.of("a b c"))
+    index.add("memo", index.family.of("a b c"))
     assert_refused(
-        (nd.InputError, r"'memo' .*already", lambda: index.insert("memo", index.family.of("a b c"))),
-        (nd.FormatError, "", lambda: index.insert("other", nd.MinHash(64).of("a b c"))),
+        (nd.InputError, r"'memo' .*already", lambda: index.add("memo", index.family.of("a b c"))),
+        (nd.FormatError, "", lambda: index.add("other", nd.MinHash(64).of("a b c"))),
         (nd.FormatError, "", lambda: index.query(index.family.of_tokens(["a"]))),
-        (nd.InputError, "is a float", lambda: index.insert(1.5, index.family.of("a"))),  # type: ignore[arg-type]
-        (nd.InputError, "2 ids for 1", lambda: index.insert_all(["a", "b"], index.family.sketch(["a"]))),
+        (nd.InputError, "is a float", lambda: index.add(1.5, index.family.of("a"))),  # type: ignore[arg-type]
+        (nd.InputError, "2 ids for 1", lambda: index.add_all(["a", "b"], index.family.sketch(["a"]))),
     )
     assert list(index) == ["memo"]
     assert "memo" in index
@@ -100,8 +100,8 @@ def test_texts_and_rows_are_accepted_like_signatures() -> None:
     given, made = Index(0.5), Index(0.5)
     rows = made.family.sketch(texts)
     for number, text in enumerate(texts):
-        given.insert(number, text)
-        made.insert(number, rows[number])
+        given.add(number, text)
+        made.add(number, rows[number])
     for text, row in zip(texts, rows, strict=True):
         wanted = made.query(made.family.of(text))
         assert [one.id for one in wanted]
@@ -111,7 +111,7 @@ def test_texts_and_rows_are_accepted_like_signatures() -> None:
 @pytest.mark.parametrize("wrong", [None, 7, b"text", ["a"], np.zeros(3, np.uint32), np.zeros(112, np.int64)])
 def test_other_values_are_refused_in_words(wrong: Any) -> None:
     index = Index(0.5)
-    for act in (lambda: index.insert("a", wrong), lambda: index.query(wrong)):
+    for act in (lambda: index.add("a", wrong), lambda: index.query(wrong)):
         with pytest.raises(InputError, match=r"family\.sketch"):
             act()
     assert len(index) == 0

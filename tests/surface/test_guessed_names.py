@@ -1,0 +1,105 @@
+"""The names that people try without reading: each works, or its error has the right spelling."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import neardup
+from neardup.display.spellings import PEERS, plain
+from neardup.display.view import Public
+from neardup.settings import FIELDS
+
+nd: Any = neardup  # names that are not there are the matter
+
+A = "please hand in your travel costs by friday noon"
+B = A + " today"
+TEXTS = [A, B, "lunch?"]
+SKETCH = nd.MinHash().of(A)
+
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
+    "similarity": (lambda: nd.similarity(A, B), "'compare' or 'jaccard'"),
+    "minhash": (lambda: nd.minhash(), "'MinHash'"),
+    "MinHashLSH": (lambda: nd.MinHashLSH(threshold=0.5), "'Index'"),
+    "jacard": (lambda: nd.jacard(A, B), "'jaccard'"),
+    "num_perm": (lambda: nd.MinHash(num_perm=128), "'slots'"),
+    "num_perm of a run": (lambda: nd.find(TEXTS, num_perm=128), "'slots'"),
+    "treshold": (lambda: nd.find(TEXTS, treshold=0.3), "'threshold'"),
+    "treshold of a plan": (lambda: nd.plan(treshold=0.3), "'threshold'"),
+    "treshold of a record": (lambda: nd.Near(treshold=0.3), "'threshold'"),
+    "treshold of settings": (lambda: nd.Settings.of(treshold=0.3), "'threshold'"),
+    "ngram_size": (lambda: nd.compare(A, B, ngram_size=3), "'length'"),
+    "ignore_number": (lambda: nd.compare(A, B, ignore_number=True), "'ignore_numbers'"),
+    "againts": (lambda: nd.find(TEXTS, againts=TEXTS), "'against'"),
+    "lenght of a collection": (lambda: nd.Collection("a.neardup", lenght=3), "'length'"),
+    "threshold=80": (lambda: nd.find(TEXTS, threshold=80), "0.8"),
+    "threshold=80 of a plan": (lambda: nd.plan(threshold=80), "0.8"),
+    "threshold=80 of an index": (lambda: nd.Index(threshold=80), "0.8"),
+    "threshold=80 of pairs": (lambda: nd.join(["a"], threshold=80), "0.8"),
+    "insert": (lambda: nd.Index().insert("a", A), "'add'"),
+    "jaccard of signatures": (lambda: SKETCH.jaccard(SKETCH), "'resemblance'"),
+    "hashvalues": (lambda: SKETCH.hashvalues, "'values'"),
+    "update": (lambda: nd.MinHash().update(A), "'of'"),
+    "clusters": (lambda: nd.find(TEXTS, threshold=0.5).clusters, "'groups'"),
+    "duplicates": (lambda: nd.find(TEXTS, threshold=0.5).duplicates, "'removed'"),
+    "jaccard of a comparison": (lambda: nd.compare(A, B).jaccard, "'resemblance'"),
+    "a measure of a comparison": (lambda: nd.compare(A, B).containment_a, "measures['containment_a"),
+    "lists of tokens": (lambda: nd.jaccard(A.split(), B.split()), "set(a)"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_an_error_has_the_right_spelling(case: str) -> None:
+    attempt, spelling = REFUSED[case]
+    with pytest.raises((AttributeError, neardup.SettingError, neardup.InputError)) as refused:
+        attempt()
+    assert spelling in str(refused.value)
+
+
+WORKS: dict[str, tuple[Callable[[], object], object]] = {
+    "resemblance of a comparison": (lambda: nd.compare(A, B).resemblance, 5 / 6),
+}
+
+
+@pytest.mark.parametrize("case", WORKS)
+def test_a_natural_guess_works(case: str) -> None:
+    attempt, result = WORKS[case]
+    assert attempt() == result
+
+
+def test_an_error_inside_a_property_is_the_one_that_is_raised() -> None:
+    class Broken(Public):
+        @property
+        def length(self) -> int:
+            return int(nd.tokens.nothing)
+
+    with pytest.raises(AttributeError) as raised:
+        _ = Broken().length
+    assert "'nothing'" in str(raised.value)
+
+
+def test_an_unknown_keyword_is_a_type_error_and_comes_first() -> None:
+    with pytest.raises(TypeError):
+        nd.plan(0.8, recal=0.9)
+    with pytest.raises(neardup.SettingError) as refused:
+        nd.hamming_plan(1000, widths=3)
+    assert "documents, bits, distance" in str(refused.value)
+
+
+def test_a_public_function_is_found_where_pickle_looks_for_it() -> None:
+    import pickle
+
+    assert pickle.loads(pickle.dumps(nd.jaccard)) is nd.jaccard
+    assert nd.jaccard.__name__ == "jaccard"
+
+
+def test_rows_of_peers_have_names_of_ours() -> None:
+    from neardup.cli.commands import COMMANDS
+
+    ours = {plain(name) for name in (*neardup.__all__, *FIELDS)}
+    ours |= {
+        plain(spelling) for one in COMMANDS.values() for option in one.options for spelling in option.spelling
+    }
+    for name in neardup.__all__:
+        ours |= set(map(plain, dir(getattr(neardup, name))))
+    assert {name for row in PEERS for name in row.split() if plain(name) not in ours} == set()
