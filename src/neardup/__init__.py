@@ -244,7 +244,7 @@ def _checking_keywords(module: "ModuleType", name: str) -> "Any":
         return function(*given, **keywords)
 
     if isclass(value):
-        value.__init__ = call  # type: ignore[misc]
+        value.__init__ = call  # type: ignore[method-assign]
         return value
     setattr(module, name, call)
     return call

@@ -16,6 +16,16 @@ A = "please hand in your travel costs by friday noon"
 B = A + " today"
 TEXTS = [A, B, "lunch?"]
 SKETCH = nd.MinHash().of(A)
+BY_ID: dict[Any, str | None] = {"a/1": A, "a/2": B, 7: "lunch?", "b": None}
+PAIRS = list(BY_ID.items())
+
+
+def indexed(texts: dict[str, str]) -> Any:
+    index = nd.Index(threshold=0.5)
+    for id, text in texts.items():
+        index.add(id, text)
+    return index
+
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "similarity": (lambda: nd.similarity(A, B), "'compare' or 'jaccard'"),
@@ -44,6 +54,13 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "duplicates": (lambda: nd.find(TEXTS, threshold=0.5).duplicates, "'removed'"),
     "jaccard of a comparison": (lambda: nd.compare(A, B).jaccard, "'resemblance'"),
     "a measure of a comparison": (lambda: nd.compare(A, B).containment_a, "measures['containment_a"),
+    "a record": (lambda: nd.find({"id": "a", "text": A}), "[record]"),
+    "an id that is a float": (lambda: nd.find({1.5: A}), "str"),
+    "pairs and texts": (lambda: nd.find([("a", A), B]), "(id, text)"),
+    "three in a tuple": (lambda: nd.find([("a", A, "news")]), "(id, text)"),
+    "an id twice": (lambda: nd.find([("a", A), ("a", B)]), "each name one document"),
+    "a list of lists": (lambda: nd.find([["a", A]]), "(id, text)"),
+    "names of files by id": (lambda: nd.find({"a": __file__}), "Path(name)"),
     "lists of tokens": (lambda: nd.jaccard(A.split(), B.split()), "set(a)"),
 }
 
@@ -58,6 +75,17 @@ def test_an_error_has_the_right_spelling(case: str) -> None:
 
 WORKS: dict[str, tuple[Callable[[], object], object]] = {
     "resemblance of a comparison": (lambda: nd.compare(A, B).resemblance, 5 / 6),
+    "groups of a result": (lambda: [group.id for group in nd.find(TEXTS, threshold=0.5, keep="first")], [0]),
+    "texts by id": (lambda: nd.dedup(BY_ID, threshold=0.5, keep="first"), {"a/1": A, 7: "lunch?", "b": None}),
+    "pairs": (lambda: nd.dedup(PAIRS, threshold=0.5, keep="first"), [PAIRS[0], *PAIRS[2:]]),
+    "a tuple of pairs": (lambda: nd.dedup(tuple(PAIRS), threshold=0.5, keep="first"), (PAIRS[0], *PAIRS[2:])),
+    "items of a dict": (
+        lambda: nd.find(BY_ID.items(), threshold=0.5, keep="first").removed["id"].to_pylist(),
+        ["a/2"],
+    ),
+    "a reference by id": (lambda: nd.dedup([B, "tea"], against=BY_ID, threshold=0.5), ["tea"]),
+    "one text by id": (lambda: nd.find({"a": A}).run.notes, []),
+    "an index": (lambda: [near.id for near in indexed({"a": A}).query(B)], ["a"]),
 }
 
 

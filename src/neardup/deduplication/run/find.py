@@ -135,12 +135,13 @@ def find(
     """Find near-duplicate documents, prove each pair, and group them.
 
     ``documents``: paths; a list, tuple or array of str; a frame of pandas, polars or another library; Arrow data;
-    a list of dict, or a dict of columns; data sets of Hugging Face and of pyarrow; an iterator of str, dict or
-    Arrow batches (docs/howto/dataframes.md). ``text`` and ``id`` name columns or nested fields, ``text`` also
-    several (docs/howto/what-is-compared.md); ``against`` is a reference set of the same kinds, with the same
-    columns, unless ``against_text`` and ``against_id`` name its own. ``ignore``: paths of files or folders with
-    boilerplate, such as templates, whose shingles do not count. ``decisions`` is the folder of a result that
-    people have reviewed: the groups follow their decisions. ``settings``: see :data:`neardup.settings.FIELDS`.
+    a list of dict, a dict of columns; {id: text}, or (id, text) in a list; data sets of Hugging Face and of
+    pyarrow; an iterator of str, dict or Arrow batches (docs/howto/dataframes.md). ``text`` and ``id`` name columns
+    or nested fields, ``text`` also several (docs/howto/what-is-compared.md); ``against`` is a reference set of the
+    same kinds, with the same columns, unless ``against_text`` and ``against_id`` name its own. ``ignore``: paths
+    of files or folders with boilerplate, such as templates, whose shingles do not count. ``decisions`` is the
+    folder of a result that people have reviewed: the groups follow their decisions. ``settings``: see
+    :data:`neardup.settings.FIELDS`.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
 

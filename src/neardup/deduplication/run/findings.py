@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 
 SHOWN_GROUPS = 10
+
+_PORTION = 10_000
+"""Groups looked up together."""
 
 _NAMES = 100_000
 """Ids among which similar ones are sought."""
@@ -135,6 +138,13 @@ class Found(records.ResultRecord):
         named = self.named
         ids = pc.unique(named.groups["group"])
         return named._groups_of(ids if limit is None else ids[:limit])
+
+    def __iter__(self) -> Iterator[records.Group]:
+        """Yield the groups with their members and evidence, of which :meth:`first_groups` lists the first."""
+        named = self.named
+        ids = pc.unique(named.groups["group"])
+        for first in range(0, len(ids), _PORTION):
+            yield from named._groups_of(ids[first : first + _PORTION])
 
     def group(self, id: records.Id) -> records.Group | None:
         """Return the group with this id, which is the id of its representative; None if there is none."""

@@ -1,7 +1,7 @@
 """Objects of the caller as documents: frames, lists, streams; their rows come back in the type of the object."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence, ValuesView
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from typing import Any
 
 import narwhals as nw
@@ -12,7 +12,7 @@ from neardup.errors import InputError
 from neardup.io.frames.arrow import from_array, from_batches, from_capsule, from_table
 from neardup.io.frames.data_frames import FrameRows, SeriesRows, from_lazy, require_names
 from neardup.io.frames.data_sets import ScannedDocuments, from_data_set
-from neardup.io.frames.python import ColumnRows, RecordRows, StringRows
+from neardup.io.frames.python import ColumnRows, NamedRows, RecordRows, StringRows, are_texts_by_id
 from neardup.io.frames.streams import from_iterator, from_reader
 from neardup.io.readers.arrow import chosen
 from neardup.io.readers.base import Documents
@@ -20,8 +20,8 @@ from neardup.io.readers.discovery import refuse_names
 from neardup.io.readers.memory import HeldDocuments
 
 ALLOWED = (
-    "A file name, Path, list of str, dict or Path, table, data frame, data set, array of str, or an iterator of "
-    "str, dict or record batches"
+    "A file name, Path, list of str, dict, Path or (id, text), dict of texts by id, table, data frame, data set, "
+    "array of str, or an iterator of str, dict or record batches"
 )
 
 
@@ -33,7 +33,10 @@ def from_object(data: Any, chunk_bytes: int) -> Documents:
         return HeldDocuments(StringRows(_texts_in(data)), chunk_bytes)
     found = from_data_set(data, chunk_bytes) or _arrow(data, chunk_bytes)
     if found is None and isinstance(data, Mapping):
-        return HeldDocuments(ColumnRows(data), chunk_bytes)
+        if not are_texts_by_id(data):
+            return HeldDocuments(ColumnRows(data), chunk_bytes)
+        refuse_names(list(data.values()))
+        return HeldDocuments(NamedRows(data), chunk_bytes)
     found = found or _frame(data, chunk_bytes)
     if found is not None:
         return found
@@ -41,7 +44,9 @@ def from_object(data: Any, chunk_bytes: int) -> Documents:
         return _capsule(data, chunk_bytes)
     if isinstance(data, Iterator):
         return from_iterator(data, chunk_bytes)
-    if isinstance(data, ValuesView | Sequence) and not isinstance(data, bytes | bytearray | memoryview):
+    if isinstance(data, ItemsView | ValuesView | Sequence) and not isinstance(
+        data, bytes | bytearray | memoryview
+    ):
         return _from_items(list(data), chunk_bytes)
     raise InputError(
         f"Cannot take documents from {type(data).__name__}", ALLOWED, "Convert the documents to an allowed type"
@@ -53,6 +58,8 @@ def _from_items(items: Sequence[Any], chunk_bytes: int) -> Documents:
         return from_batches(items, chunk_bytes)
     if items and isinstance(items[0], Mapping):
         return HeldDocuments(RecordRows(items), chunk_bytes)
+    if items and isinstance(items[0], tuple):
+        return HeldDocuments(NamedRows(items), chunk_bytes)
     refuse_names(items)
     return HeldDocuments(StringRows(items), chunk_bytes)
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.readers.base import Column, Kind
+from neardup.io.readers.columns import TEXT_NAMES
 from neardup.io.readers.memory import HeldRows
 from neardup.tables import Bools
 
@@ -121,7 +122,7 @@ def not_a_text_error(value: object, where: str, position: int) -> InputError:
     """The error for a value where a text is expected."""
     return InputError(
         f"{where} holds {type(value).__name__} at position {position}",
-        "str, or None for no text",
+        "str, or None for no text; (id, text) to name the documents",
         "Convert or drop that item",
     )
 
@@ -227,8 +228,8 @@ class ColumnRows(_ValueRows):
             if not isinstance(values, list | tuple | np.ndarray):
                 raise InputError(
                     f'The dict holds {type(values).__name__} under "{name}"',
-                    "A dict of columns, which are lists of one length, or a list of dict",
-                    "Convert that value to a list",
+                    "A dict of columns, which are lists of one length, a dict of texts by id, or a list of dict",
+                    "Convert that value to a list, or give [record] for one record",
                 )
             lengths[name] = len(values)
         if len(set(lengths.values())) > 1:
@@ -251,6 +252,49 @@ class ColumnRows(_ValueRows):
             name: values[stays] if isinstance(values, np.ndarray) else chosen(values, stays)
             for name, values in self._given.items()
         }
+
+
+class NamedRows(ColumnRows):
+    """Texts by id in a dict, or pairs (id, text) in a list or a tuple; the columns are ``id`` and ``text``."""
+
+    given = "text", "id"
+
+    def __init__(self, given: Mapping[Any, Any] | Sequence[Any]) -> None:
+        self._pairs = list(given.items()) if isinstance(given, Mapping) else given
+        self._by_id = isinstance(given, Mapping)
+        for position, pair in enumerate(self._pairs):
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise _not_a_pair_error(pair, position)
+            if isinstance(pair[0], bool) or not isinstance(pair[0], str | int | np.integer):
+                raise InputError(
+                    f"The id {pair[0]!r} is a {type(pair[0]).__name__}",
+                    "Ids that are strings or whole numbers, as in {id: text} and (id, text)",
+                    "Convert it with str",
+                )
+        require_texts(text for _, text in self._pairs)
+        super().__init__({"id": [id for id, _ in self._pairs], "text": [text for _, text in self._pairs]})
+
+    def rows_that_stay(self, stays: Bools) -> Any:
+        """Return the texts by id that stay as a dict, or the pairs that stay, the same objects."""
+        left = chosen(self._pairs, stays)
+        return dict(left) if self._by_id else left
+
+
+def _not_a_pair_error(item: object, position: int) -> InputError:
+    what = f"a tuple of {len(item)}" if isinstance(item, tuple) else type(item).__name__
+    return InputError(
+        f"The list holds {what} at position {position}", "Pairs (id, text)", "Convert or drop that item"
+    )
+
+
+def are_texts_by_id(values: Mapping[Any, Any]) -> bool:
+    """Whether a dict has a text, or None, under each of its keys, of which none is the name of a column of texts.
+
+    >>> are_texts_by_id({"a/1": "a text", "a/2": None}), are_texts_by_id({"id": "a/1", "text": "a record"})
+    (True, False)
+    """
+    texts = all(isinstance(value, str | bytes) or is_missing(value) for value in values.values())
+    return bool(values) and texts and not any(name in values for name in TEXT_NAMES)
 
 
 def chosen(items: Sequence[Any], stays: Bools) -> Any:

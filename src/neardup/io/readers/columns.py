@@ -97,7 +97,8 @@ def choose_columns(
     ``text`` may name several columns and nested fields (``io.readers.fields``), ``id`` a field of a record.
     Without an id column, documents are identified by source and row number. Messages name the ``options``.
     """
-    text = joined_name(text)
+    own_text, own_id = getattr(documents, "given", (None, None))
+    text, id = own_text if text is None else joined_name(text), own_id if id is None else id
     if not documents.columns:
         raise InputError(
             f"{documents.names[0]} has no rows, so it has no columns",

@@ -26,12 +26,14 @@ class HeldRows(ABC):
     """Rows of the caller: a frame, a list, a data set. ``len`` is their number, which must not change.
 
     ``size_bytes``: their size in memory, if that is known without reading. ``step``: number of rows that may be
-    measured at a time: few, where measuring makes a copy of them.
+    measured at a time: few, where measuring makes a copy of them. ``given``: the columns of the text and the id,
+    if the form of the rows says which they are, so that neither is guessed.
     """
 
     columns: tuple[Column, ...]
     size_bytes: int | None = None
     step = 4096
+    given: tuple[str | None, str | None] = None, None
 
     @abstractmethod
     def __len__(self) -> int:
@@ -146,7 +148,7 @@ class HeldDocuments(ObjectDocuments):
     def __init__(self, rows: HeldRows, chunk_bytes: int = CHUNK_BYTES) -> None:
         super().__init__(rows.columns, rows.size_bytes)
         self.rows = rows
-        self.count = len(rows)
+        self.count, self.given = len(rows), rows.given
         self._chunk_bytes = chunk_bytes
 
     def require(self, text: str, id: str | None) -> None:
