@@ -26,8 +26,11 @@ def features(text: str, spec: str) -> list[int]:
 
 
 def widened(hash64: int, bits: int) -> int:
-    """Return the hash of a feature in ``bits`` bits: its 64 bits, and those mixed once more above them."""
-    return hash64 if bits == 64 else reference.mix64(hash64 + reference.GOLD & reference.WORD) << 64 | hash64
+    """Return the hash of a feature in ``bits`` bits: its 64 bits, then each word mixed once more."""
+    words = [hash64]
+    while 64 * len(words) < bits:
+        words.append(reference.mix64(words[-1] + reference.GOLD & reference.WORD))
+    return sum(word << 64 * place for place, word in enumerate(words))
 
 
 def signs(weighted: Iterable[tuple[int, float]], bits: int) -> int:

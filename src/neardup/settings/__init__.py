@@ -19,7 +19,7 @@ from neardup.settings.records import (
 )
 from neardup.settings.rules import (
     ACCESS, COMPARED, EARLIER, INPUT, KEEP_COLUMN, KEEP_NONE, LONGEST_FEATURE, NO_LIMIT, OTHER, OUTPUT, PANELS,
-    SEARCH, WIDTHS, WORK, Field, check, features_of, as_tuple, memory_size, order_of, required_share,
+    SEARCH, WIDTHS, WIDTHS_ALLOWED, WORK, Field, check, features_of, as_tuple, memory_size, order_of, required_share,
     share_of,
 )
 from neardup.settings.settings import (

@@ -161,7 +161,7 @@ class SimHashing:
 
     bits: int = rules.setting(
         64,
-        rules.Rule("64 or 128", lambda value: value in rules.WIDTHS),
+        rules.Rule(rules.WIDTHS_ALLOWED, lambda value: value in rules.WIDTHS),
         "With sketch simhash: bits of a fingerprint.",
     )
     features: str = rules.setting(
@@ -176,7 +176,7 @@ class SimHashing:
     )
     distance: int = rules.setting(
         3,
-        rules.Rule("a number from 0 to 32 and at most a quarter of the bits", lambda value: 0 <= value <= 32),
+        rules.Rule("a number from 0 to 255 and at most a quarter of the bits", lambda value: 0 <= value <= 255),
         "With sketch simhash: largest number of differing bits at which two fingerprints are compared.",
     )
 

@@ -44,7 +44,9 @@ _KEEP = {
 MOST_MASKS, MOST_CHARACTERS = 32, 1_000
 SYNTAX = "https://github.com/google/re2/wiki/Syntax"
 
-WIDTHS = (64, 128)
+WIDTHS = range(64, 1025, 64)
+"""The widths of a fingerprint in bits."""
+WIDTHS_ALLOWED = "a multiple of 64 bits up to 1024"
 LONGEST_FEATURE = 64
 
 INPUT, ACCESS, COMPARED, SEARCH, GROUPS = "Input", "Access", "What is compared", "Search", "Groups"
@@ -384,12 +386,12 @@ def features_of(name: object) -> tuple[str, int] | None:
 def check(bits: int, distance: int) -> None:
     """Raise SettingError unless ``bits`` is a supported width and ``distance`` is allowed for it."""
     if bits not in WIDTHS:
-        raise SettingError(f"bits is {bits}", "64 or 128")
-    if not 0 <= distance <= bits // 4:
+        raise SettingError(f"bits is {bits}", WIDTHS_ALLOWED)
+    most = min(bits // 4, 255)  # tables of pairs have a byte for it
+    if not 0 <= distance <= most:
         raise SettingError(
             f"distance is {distance}",
-            f"a number from 0 to {bits // 4}, since unrelated fingerprints differ in about {bits // 2} of {bits} "
-            "bits",
+            f"a number from 0 to {most}, since unrelated fingerprints differ in about {bits // 2} of {bits} bits",
         )
 
 

@@ -256,7 +256,7 @@ def bands_at_once(documents: int, search: SearchSettings, work: Work) -> tuple[i
 def near_candidates(
     fingerprints: UInt64s, distance: int, first_new: int, threads: int, advance: Advance
 ) -> Candidates:
-    """Candidate pairs of the documents with these fingerprints (uint64[n], or uint64[n, 2] for 128 bits).
+    """Candidate pairs of the documents with these fingerprints (uint64[n], or uint64[n, k] for 64·k bits).
 
     Pairs of two documents below ``first_new`` are left out. Equal fingerprints are looked up once. A fingerprint
     is a hub if more than ``HUB`` documents have it or one near it. Its documents, and those of all fingerprints

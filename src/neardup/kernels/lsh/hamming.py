@@ -1,9 +1,9 @@
 """Fingerprints → pairs that differ in few bits: tables over hashed prefixes, and comparisons inside their runs.
 
-Fingerprints are two arrays, ``low`` and ``high`` uint64[n]; ``high`` is empty for 64 bits. A mask is also two
-words. A table sorts by a mix of the masked bits instead of the bits themselves: equal prefixes are still adjacent,
-any set of bits can be a prefix, and skewed bits spread. Different prefixes that collide by chance only cost a
-comparison, because every pair is checked for agreement in the mask.
+Fingerprints are an array ``words`` (uint64[words, n], the low bits first): word w of all of them is one row. A
+mask has as many words. A table sorts by a mix of the masked bits instead of the bits themselves: equal prefixes
+are still adjacent, any set of bits can be a prefix, and skewed bits spread. Different prefixes that collide by
+chance only cost a comparison, because every pair is checked for agreement in the mask.
 """
 
 import numpy as np
@@ -15,15 +15,14 @@ from neardup.kernels.shingles import mix64
 _48 = np.uint64(48)
 
 
-@entry("uint64[:], uint64[:], uint64[:], out uint64[:] -> None")
-def prefix_keys(low, high, mask, out):
-    """``out[i]`` = uint64 key of the bits of fingerprint i that are in ``mask`` (uint64[2])."""
-    if high.size == 0:
-        for i in range(low.size):
-            out[i] = mix64(low[i] & mask[0])
-        return
-    for i in range(low.size):
-        out[i] = mix64(mix64(low[i] & mask[0]) + (high[i] & mask[1]))
+@entry("uint64[:, :], uint64[:], out uint64[:] -> None")
+def prefix_keys(words, mask, out):
+    """``out[i]`` = uint64 key of the bits of fingerprint i that are in ``mask`` (uint64[words])."""
+    for i in range(words.shape[1]):
+        out[i] = mix64(words[0, i] & mask[0])
+    for word in range(1, words.shape[0]):
+        for i in range(words.shape[1]):
+            out[i] = mix64(out[i] + (words[word, i] & mask[word]))
 
 
 @entry("uint64[:] -> int64")
@@ -60,28 +59,50 @@ def run_ends(keys, shift):
 
 
 @part
-def _some_near(low, high, probe, begin, end, distance):
-    """Return whether a fingerprint among begin … end − 1 is within the distance of ``probe`` (low, high).
+def _some_near(words, probe, begin, end, distance):
+    """Return whether the first 128 bits of a fingerprint among begin … end − 1 are within the distance of a probe.
 
-    A sum over all of them, without an early exit: this form runs in vector lanes.
+    ``probe`` is uint64[words]. A sum over all of them, without an early exit: this form runs in vector lanes.
     """
     near = 0
-    if high.size == 0:
+    low = words[0]
+    if words.shape[0] == 1:
         for j in range(begin, end):
             near += bit_count(low[j] ^ probe[0]) <= distance
     else:
+        high = words[1]
         for j in range(begin, end):
             near += bit_count(low[j] ^ probe[0]) + bit_count(high[j] ^ probe[1]) <= distance
     return near > 0
 
 
 @part
-def _is_first(low, high, agree, earlier):
-    """Return whether the differing bits (low, high) avoid ``agree`` (uint64[2]) and hit each ``earlier`` mask."""
-    if (low & agree[0]) | (high & agree[1]) != 0:
+def _apart(words, probe, j, distance):
+    """Return in how many bits fingerprint j and ``probe`` differ; a part of them once it exceeds the distance."""
+    apart = bit_count(words[0, j] ^ probe[0])
+    for word in range(1, words.shape[0]):
+        if apart > distance:
+            break
+        apart += bit_count(words[word, j] ^ probe[word])
+    return apart
+
+
+@part
+def _agree(words, probe, j, mask):
+    """Return whether fingerprint j and ``probe`` have the same bits in ``mask`` (uint64[words])."""
+    for word in range(words.shape[0]):  # noqa: SIM110 a generator is nothing for Numba
+        if (words[word, j] ^ probe[word]) & mask[word] != 0:
+            return False
+    return True
+
+
+@part
+def _is_first(words, probe, j, agree, earlier):
+    """Return whether fingerprint j and ``probe`` have the same bits in ``agree`` and in no ``earlier`` mask."""
+    if not _agree(words, probe, j, agree):
         return False
     for k in range(earlier.shape[0]):  # noqa: SIM110 a generator is nothing for Numba
-        if (low & earlier[k, 0]) | (high & earlier[k, 1]) == 0:
+        if _agree(words, probe, j, earlier[k]):
             return False
     return True
 
@@ -97,36 +118,32 @@ def _longer(found):
     return more_a, more_b, more_apart
 
 
-@entry(
-    "uint64[:], uint64[:], int32[:], uint64[:, :], int64, (int64, int64) -> (int32[:], int32[:], "
-    "uint8[:], bool[:])"
-)
-def near_in_runs(low, high, ends, masks, distance, limits):
+@entry("uint64[:, :], int32[:], uint64[:, :], int64, (int64, int64) -> (int32[:], int32[:], uint8[:], bool[:])")
+def near_in_runs(words, ends, masks, distance, limits):
     """Return the pairs within the distance inside the runs that end at ``ends`` (int32[runs]).
 
-    ``masks`` uint64[1 + k, 2]: a pair must agree in the first mask and in none of the others, which belong to the
-    tables that already report it. ``limits`` = (longest run to search, most pairs of one fingerprint). Returns (a,
-    b int32: positions, distances uint8, crowded bool[n]): a fingerprint with more pairs than the limit is crowded,
-    and each omitted pair with it makes the other fingerprint crowded, too.
+    ``masks`` uint64[1 + k, words]: a pair must agree in the first mask and in none of the others, which belong to
+    the tables that already report it. ``limits`` = (longest run to search, most pairs of one fingerprint). Returns
+    (a, b int32: positions, distances uint8, crowded bool[n]): a fingerprint with more pairs than the limit is
+    crowded, and each omitted pair with it makes the other fingerprint crowded, too.
     """
     longest, most = limits
     found = (np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.uint8))
-    degree, crowded = np.zeros(low.size, np.int32), np.zeros(low.size, np.bool_)
-    none = np.uint64(0)
-    wide = high.size > 0
+    degree, crowded = np.zeros(words.shape[1], np.int32), np.zeros(words.shape[1], np.bool_)
+    probe = np.empty(words.shape[0], np.uint64)
     n = begin = 0
     for end in ends:
         if end - begin > longest:
             begin = end
             continue
         for i in range(begin, end - 1):
-            probe = (low[i], high[i] if wide else none)
-            if not _some_near(low, high, probe, i + 1, end, distance):
+            for word in range(words.shape[0]):
+                probe[word] = words[word, i]
+            if not _some_near(words, probe, i + 1, end, distance):
                 continue
             for j in range(i + 1, end):
-                off_low, off_high = low[j] ^ probe[0], (high[j] if wide else none) ^ probe[1]
-                apart = bit_count(off_low) + bit_count(off_high)
-                if apart > distance or not _is_first(off_low, off_high, masks[0], masks[1:]):
+                apart = _apart(words, probe, j, distance)
+                if apart > distance or not _is_first(words, probe, j, masks[0], masks[1:]):
                     continue
                 degree[i] += 1
                 degree[j] += 1
@@ -142,33 +159,30 @@ def near_in_runs(low, high, ends, masks, distance, limits):
 
 
 @entry(
-    "uint64[:], uint64[:], (uint64[:, :], int32[:, :], int32[:, :], uint64), uint64[:, :], int64"
+    "uint64[:, :], (uint64[:, :], int32[:, :], int32[:, :], uint64), uint64[:, :], int64"
     " -> (int32[:], int32[:], uint8[:])"
 )
-def near_queries(low, high, tables, queries, distance):
+def near_queries(words, tables, queries, distance):
     """Return the pairs within the distance, each once: (query int32, fingerprint int32, distances uint8).
 
-    ``tables`` = (masks uint64[t, 2], orders int32[t, n], cells int32[t, 2ᵇ + 1], shift 64 − b): table t has the
-    fingerprints of cell c, the top b bits of their key, at orders[t, cells[t, c]:cells[t, c + 1]]. ``queries``
-    uint64[m, 2].
+    ``tables`` = (masks uint64[t, words], orders int32[t, n], cells int32[t, 2ᵇ + 1], shift 64 − b): table t has
+    the fingerprints of cell c, the top b bits of their key, at orders[t, cells[t, c]:cells[t, c + 1]]. ``queries``
+    uint64[m, words].
     """
     masks, orders, cells, shift = tables
     found = (np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64, np.uint8))
-    none = np.uint64(0)
-    wide = high.size > 0
     n = 0
     for query in range(queries.shape[0]):
-        probe = (queries[query, 0], queries[query, 1])
+        probe = queries[query]
         for t in range(masks.shape[0]):
             key = mix64(probe[0] & masks[t, 0])
-            if wide:
-                key = mix64(key + (probe[1] & masks[t, 1]))
+            for word in range(1, words.shape[0]):
+                key = mix64(key + (probe[word] & masks[t, word]))
             cell = np.int64(key >> shift)
             for at in range(cells[t, cell], cells[t, cell + 1]):
                 j = orders[t, at]
-                off_low, off_high = low[j] ^ probe[0], (high[j] if wide else none) ^ probe[1]
-                apart = bit_count(off_low) + bit_count(off_high)
-                if apart > distance or not _is_first(off_low, off_high, masks[t], masks[:t]):
+                apart = _apart(words, probe, j, distance)
+                if apart > distance or not _is_first(words, probe, j, masks[t], masks[:t]):
                     continue
                 if n == found[0].size:
                     found = _longer(found)

@@ -7,11 +7,12 @@ the comparisons. Thus there are never more comparisons than pairs.
 
 *Index*: additions wait in a short list that every query reads. When the list is full it becomes a *segment* with
 its own tables, and segments of similar size are merged. Thus n fingerprints are in at most log₂ n segments, and
-each was sorted at most log₂ n times. Tables hold positions only: about 6 bytes per fingerprint each.
+each was sorted at most log₂ n times. Tables hold positions only: about 6 bytes per fingerprint each. A removed
+fingerprint is marked, and left out when its segment is merged, or when most of those in the tables are removed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from neardup.errors import InputError
 from neardup.kernels.lsh import near_in_runs, near_queries, pairs_alike, prefix_keys, run_ends, varying
 from neardup.kernels.sorting import sorted_by_key
 from neardup.runtime import ordered_map
-from neardup.settings import check
+from neardup.settings import WIDTHS, WIDTHS_ALLOWED, check
 from neardup.tables import COPIES_OF, HAMMING, NEIGHBOURS, Int32s, Int64s, UInt64s
 from neardup.text.lsh.hamming_tables import best_design
 
@@ -49,28 +50,28 @@ _IN_A_CELL = 4
 
 @dataclass(frozen=True)
 class FingerprintWords:
-    """``low`` and ``high`` words, uint64[n]; ``high`` is uint64[0] if fingerprints have 64 bits."""
+    """Fingerprints word by word: ``words`` uint64[words, n], the low bits first."""
 
-    low: UInt64s
-    high: UInt64s
+    words: UInt64s
 
     @classmethod
     def of(cls, rows: UInt64s) -> "FingerprintWords":
-        """From uint64[n, 1] or uint64[n, 2]."""
-        high = rows[:, 1] if rows.shape[1] == 2 else np.empty(0, np.uint64)
-        return cls(np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(high))
+        """From uint64[n, words]."""
+        return cls(np.ascontiguousarray(rows.T))
 
     def __len__(self) -> int:
-        return len(self.low)
+        return int(self.words.shape[1])
 
     def take(self, which: NDArray[Any] | slice) -> "FingerprintWords":
         """The words at the given positions."""
-        return FingerprintWords(self.low[which], self.high[which] if len(self.high) else self.high)
+        if isinstance(which, slice):
+            return FingerprintWords(np.ascontiguousarray(self.words[:, which]))
+        return FingerprintWords(self.words.take(which, axis=1))
 
     def keys(self, mask: UInt64s) -> UInt64s:
-        """uint64[n]: well-mixed keys, equal where the bits of ``mask`` (uint64[2]) are equal."""
+        """uint64[n]: well-mixed keys, equal where the bits of ``mask`` (uint64[words]) are equal."""
         keys = np.empty(len(self), np.uint64)
-        prefix_keys(self.low, self.high, mask, keys)
+        prefix_keys(self.words, mask, keys)
         return keys
 
 
@@ -103,28 +104,30 @@ class DistinctWords:
 
 def distinct(words: FingerprintWords) -> DistinctWords:
     """Group equal fingerprints."""
-    wide = len(words.high) > 0
-    order = np.lexsort((words.low, words.high)) if wide else np.argsort(words.low, kind="stable")
+    order = np.lexsort(words.words)
     ordered = words.take(order)
     new = np.ones(len(words), np.bool_)
-    new[1:] = ordered.low[1:] != ordered.low[:-1]
-    if wide:
-        new[1:] |= ordered.high[1:] != ordered.high[:-1]
+    new[1:] = (ordered.words[:, 1:] != ordered.words[:, :-1]).any(axis=0)
     begins = np.flatnonzero(new)
     return DistinctWords(ordered.take(begins), order.astype(np.int64), np.append(begins, len(words)))
 
 
 def cut(words: FingerprintWords, distance: int) -> UInt64s:
-    """The prefixes of the tables for these fingerprints, uint64[tables, 2]; a single 0: compare all with all.
+    """The prefixes of the tables for these fingerprints, uint64[tables, words]; a single 0: compare all with all.
 
     Only bits in which the fingerprints differ are cut into blocks, since the others do not separate any. The
     number of documents is rounded up to a power of two, so that one plan serves many similar parts.
     """
-    bits = int(varying(words.low)) | int(varying(words.high)) << 64 if len(words) else 0
-    positions = [position for position in range(128) if bits >> position & 1]
+    differing = [int(varying(row)) if len(words) else 0 for row in words.words]
+    positions = [64 * word + bit for word, bits in enumerate(differing) for bit in range(64) if bits >> bit & 1]
     design = best_design(len(positions), distance, 1 << (len(words) - 1).bit_length() if len(words) else 1)
     masks = design.masks(positions)
-    return np.array([[mask & _WORD, mask >> 64] for mask in masks], np.uint64)
+    return np.array([_words_of(mask, len(differing)) for mask in masks], np.uint64)
+
+
+def _words_of(number: int, words: int) -> list[int]:
+    """The words of 64 bits of a whole number, the low bits first."""
+    return [number >> 64 * word & _WORD for word in range(words)]
 
 
 def in_order(words: FingerprintWords, mask: UInt64s) -> tuple[Int32s, int]:
@@ -134,7 +137,7 @@ def in_order(words: FingerprintWords, mask: UInt64s) -> tuple[Int32s, int]:
 
 
 def read_fingerprints(fingerprints: Any, bits: int | None = None) -> UInt64s:
-    """uint64[n, 1] or uint64[n, 2] from an array, an Arrow column or a sequence of whole numbers.
+    """uint64[n, words] from an array, an Arrow column or a sequence of whole numbers.
 
     Without ``bits`` a sequence of numbers has 64. Raises InputError.
     """
@@ -155,7 +158,7 @@ def _rows_of_array(array: NDArray[Any], bits: int | None) -> UInt64s:
     if array.dtype.kind not in "iu" or (array.dtype.kind == "i" and array.size and int(array.min()) < 0):
         raise _refused_error(f"an array of {array.dtype}", bits)
     rows = array.reshape(-1, 1) if array.ndim == 1 else array
-    if rows.ndim != 2 or rows.shape[1] not in (1, 2) or (bits is not None and rows.shape[1] * 64 != bits):
+    if rows.ndim != 2 or rows.shape[1] * 64 not in (WIDTHS if bits is None else (bits,)):
         raise _refused_error(f"an array of shape {array.shape}", bits)
     return rows.astype(np.uint64, copy=False)
 
@@ -164,19 +167,18 @@ def _rows_of_numbers(numbers: Sequence[Any], bits: int) -> UInt64s:
     for number in numbers:
         if not isinstance(number, int | np.integer) or not 0 <= number < 1 << bits:
             raise _refused_error(f"holding {number!r}", bits)
-    words = [[int(number) >> shift & _WORD for shift in range(0, bits, 64)] for number in numbers]
+    words = [_words_of(int(number), bits // 64) for number in numbers]
     return np.array(words, np.uint64).reshape(-1, bits // 64)
 
 
 def _refused_error(what: str, bits: int | None) -> InputError:
-    shapes = {
-        None: "uint64[n], or uint64[n, 2] for 128 bits",
-        64: "uint64[n]",
-        128: "uint64[n, 2], low bits first",
-    }
+    words = "k" if bits is None else bits // 64
+    shape = "uint64[n]" if bits == 64 else f"uint64[n, {words}], low bits first"
+    if bits is None:
+        shape = f"uint64[n], or {shape}, for {WIDTHS_ALLOWED}"
     return InputError(
         f"The fingerprints are {what}",
-        f"Fingerprints of SimHash.sketch, {shapes[bits]}; or whole numbers below 2^{bits or 64}",
+        f"Fingerprints of SimHash.sketch, {shape}; or whole numbers below 2^{bits or 64}",
     )
 
 
@@ -224,7 +226,7 @@ class HammingPairs:
 def hamming_pairs(fingerprints: object, distance: int = 3, threads: int = 0) -> HammingPairs:
     """Find all pairs of fingerprints that differ in at most ``distance`` bits; none is missed.
 
-    ``fingerprints`` is the result of ``SimHash.sketch``, uint64[n] or uint64[n, 2] for 128 bits, or a list of
+    ``fingerprints`` is the result of ``SimHash.sketch``, uint64[n] or uint64[n, k] for 64·k bits, or a list of
     integers below 2⁶⁴. Equal fingerprints are listed once, as copies of the first (``.copies``), rather than as
     all pairs among them, since a crowd of m has m(m − 1)/2; ``.expanded()`` writes these out. Rows are numbered
     from 0. ``threads``: 0 for one on each core; the result is the same for any number. Raises SettingError for a
@@ -272,7 +274,9 @@ def near_pairs(
     everyone: Part = (words, np.arange(len(words), dtype=np.int32))
 
     def one_table(number: int) -> list[NearPairs]:
-        return list(_in_table(everyone, masks, number, np.zeros((1, 2), np.uint64), (distance, most)))
+        return list(
+            _in_table(everyone, masks, number, np.zeros((1, len(words.words)), np.uint64), (distance, most))
+        )
 
     pairs: list[NearPairs] = []
     for parts in ordered_map(one_table, range(len(masks)), threads):
@@ -298,7 +302,7 @@ def _masks(words: FingerprintWords, distance: int) -> UInt64s:
                 break
         else:
             return masks
-    return np.zeros((1, 2), np.uint64)
+    return np.zeros((1, len(words.words)), np.uint64)
 
 
 def _in_table(
@@ -306,8 +310,8 @@ def _in_table(
 ) -> Iterator[NearPairs]:
     """The pairs that table ``number`` is the first to bring together, and those of the tables in its long runs.
 
-    ``outer`` uint64[1 + k, 2]: the bits in which the enclosing tables agree, and the masks of the tables before
-    those. ``wanted`` = (distance, most pairs of one fingerprint).
+    ``outer`` uint64[1 + k, words]: the bits in which the enclosing tables agree, and the masks of the tables
+    before those. ``wanted`` = (distance, most pairs of one fingerprint).
     """
     words, positions = part
     conditions = np.concatenate((outer[:1] | masks[number], outer[1:], masks[:number]))
@@ -330,7 +334,7 @@ def _in_table(
 def _scan(part: Part, ends: Int32s, conditions: UInt64s, wanted: tuple[int, int], longest: int) -> NearPairs:
     words, positions = part
     distance, most = wanted
-    a, b, apart, crowded = near_in_runs(words.low, words.high, ends, conditions, distance, (longest, most))
+    a, b, apart, crowded = near_in_runs(words.words, ends, conditions, distance, (longest, most))
     return NearPairs(positions[a], positions[b], apart, positions[crowded])
 
 
@@ -363,16 +367,20 @@ def _copies(classes: DistinctWords) -> pa.Table:
 
 
 class HammingIndex(Public):
-    """Fingerprints of ``bits`` bits (64 or 128), searched for those within ``distance`` of a given one.
+    """Fingerprints of ``bits`` bits (a multiple of 64), searched for those within ``distance`` of a given one.
 
     Results are complete. Fingerprints are numbered 0, 1, 2 … in the order of addition; equal fingerprints are all
-    kept and all found. Raises SettingError for a distance above a quarter of the bits.
+    kept and all found. A removed number is not given again. Raises SettingError for a distance above a quarter of
+    the bits.
 
     >>> index = HammingIndex(distance=2)
     >>> index.add([0b1111, 0b0000, 0b0111]).tolist()
     [0, 1, 2]
     >>> index.query(0b1110).tolist()
     [0, 2]
+    >>> index.remove(0)
+    >>> index.query(0b1110).tolist()
+    [2]
     """
 
     def __init__(self, bits: int = 64, distance: int = 3) -> None:
@@ -381,30 +389,56 @@ class HammingIndex(Public):
         self._segments: list[_Segment] = []
         self._waiting: list[UInt64s] = []
         self._last: _Segment | None = None
-        self._size = 0
+        self._added = 0
+        self._gone = np.zeros(1, np.bool_)  # of each number below its length
+        self._removed, self._kept_removed = 0, 0
 
     def __len__(self) -> int:
-        return self._size
+        return self._added - self._removed
 
     def __repr__(self) -> str:
-        return f"HammingIndex({self._size} fingerprints of {self.bits} bits, distance {self.distance})"
+        return f"HammingIndex({len(self)} fingerprints of {self.bits} bits, distance {self.distance})"
 
     def _repr_html_(self) -> str:
-        lines = [("fingerprints", f"{self._size:,}"), ("bits", f"{self.bits}"), ("distance", f"{self.distance}")]
+        lines = [("fingerprints", f"{len(self):,}"), ("bits", f"{self.bits}"), ("distance", f"{self.distance}")]
         return view(heading("HammingIndex"), facts(lines))
 
     def add(self, fingerprints: Any) -> Int64s:
         """Add one fingerprint (an integer) or many (from ``SimHash.sketch``); return their numbers, int64[n]."""
         rows = self._rows(fingerprints)
-        if self._size + len(rows) >= MOST:
-            raise InputError(f"The index would hold {self._size + len(rows)} fingerprints", "Fewer than 2^31")
-        numbers = np.arange(self._size, self._size + len(rows))
+        if self._added + len(rows) >= MOST:
+            raise InputError(f"The index would number {self._added + len(rows)} fingerprints", "Fewer than 2^31")
+        numbers = np.arange(self._added, self._added + len(rows))
         self._waiting.append(rows.copy())  # the caller's array may change
-        self._size += len(rows)
+        self._added += len(rows)
         self._last = None
         if sum(map(len, self._waiting)) > WAITING:
             self._settle()
         return numbers
+
+    def remove(self, numbers: Any) -> None:
+        """Remove the fingerprint of this number, or those of several; all others keep their numbers.
+
+        Raises InputError, which names the first, for a number that is not in the index (or is given twice);
+        then none is removed. A removed fingerprint takes memory until half of those in the tables are removed.
+        """
+        wanted = _whole_numbers(numbers)
+        absent = (wanted < 0) | (wanted >= self._added)
+        absent |= np.diff(wanted, prepend=-1) == 0
+        absent |= self._is_removed(np.where(absent, 0, wanted))
+        if absent.any():
+            raise InputError(
+                f"The number {wanted[absent][0]} is not in the index, or is given twice",
+                "Numbers that add() returned and that are not removed yet",
+                "Leave it out; nothing was removed",
+            )
+        if len(self._gone) < self._added:
+            self._gone = np.append(self._gone, np.zeros(self._added, np.bool_))  # at least doubled
+        self._gone[wanted] = True
+        self._removed += len(wanted)
+        self._kept_removed += len(wanted)
+        if self._kept_removed > max(len(self), WAITING):
+            self._settle(everything=True)
 
     def query(self, fingerprint: Any) -> Int64s:
         """Return the numbers (int64, ascending) of all fingerprints within the distance of one (an integer)."""
@@ -416,65 +450,97 @@ class HammingIndex(Public):
 
     def neighbours(self, fingerprints: Any) -> pa.Table:
         """The neighbours of many fingerprints: a table (query, number, distance), sorted by the first two."""
-        rows = self._rows(fingerprints)
-        queries = np.zeros((len(rows), 2), np.uint64)
-        queries[:, : rows.shape[1]] = rows
+        queries = np.ascontiguousarray(self._rows(fingerprints))
         if self._last is None:
             self._last = self._waiting_segment()
         parts = [segment.near(queries, self.distance) for segment in (*self._segments, self._last)]
         query, number, apart = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         order = np.lexsort((number, query))
+        if self._kept_removed:
+            order = order[~self._is_removed(number[order])]
         columns = [query[order].astype(np.uint32), number[order].astype(np.uint32), apart[order]]
         return pa.table(columns, schema=NEIGHBOURS)
 
     def _rows(self, fingerprints: Any) -> UInt64s:
         if isinstance(fingerprints, int | np.integer):
             return read_fingerprints([fingerprints], self.bits)
-        if isinstance(fingerprints, np.ndarray) and fingerprints.ndim == 1 and self.bits == 128:
+        if isinstance(fingerprints, np.ndarray) and fingerprints.ndim == 1 and self.bits > 64:
             return read_fingerprints(fingerprints.reshape(1, -1), self.bits)  # one row of sketch()
         return read_fingerprints(fingerprints, self.bits)
+
+    def _is_removed(self, numbers: Int64s) -> NDArray[np.bool_]:
+        inside = numbers < len(self._gone)
+        return inside & self._gone[np.where(inside, numbers, 0)]
 
     def _waiting_segment(self) -> "_Segment":
         """The waiting additions as a segment without tables."""
         self._waiting = [np.concatenate([np.empty((0, self.bits // 64), np.uint64), *self._waiting])]
-        return _Segment(self._waiting[0], self._size - len(self._waiting[0]), None)
+        return _Segment(self._waiting[0], self._waiting_numbers(), None)
 
-    def _settle(self) -> None:
-        """Merge the waiting additions and the last segments less than twice as large into a new segment."""
-        rows = self._waiting
-        while self._segments and len(self._segments[-1].rows) < 2 * sum(map(len, rows)):
-            rows = [self._segments.pop().rows, *rows]
-        merged = np.concatenate(rows)
-        self._segments.append(_Segment(merged, self._size - len(merged), self.distance))
-        self._waiting = []
+    def _waiting_numbers(self) -> Int64s:
+        return np.arange(self._added - sum(map(len, self._waiting)), self._added)
+
+    def _settle(self, everything: bool = False) -> None:
+        """Merge the waiting additions and the last segments less than twice as large into a new segment.
+
+        With ``everything`` all segments are merged. Removed fingerprints are left out.
+        """
+        numbers = [self._waiting_numbers()]
+        rows = [np.concatenate([np.empty((0, self.bits // 64), np.uint64), *self._waiting])]
+        while self._segments and (everything or len(self._segments[-1]) < 2 * sum(map(len, rows))):
+            segment_rows, segment_numbers = self._segments.pop().content()
+            rows.append(segment_rows)
+            numbers.append(segment_numbers)
+        merged, merged_numbers = np.concatenate(rows), np.concatenate(numbers)
+        if self._kept_removed:
+            stored = ~self._is_removed(merged_numbers)
+            self._kept_removed -= int((~stored).sum())
+            merged, merged_numbers = merged[stored], merged_numbers[stored]
+        self._segments.append(_Segment(merged, merged_numbers, self.distance))
+        self._waiting, self._last = [], None
 
 
 class _Segment:
-    """Immutable fingerprints: ``rows`` uint64[n, words], numbered from ``first`` on.
+    """Immutable fingerprints: uint64[n, words], with their ``numbers``, int64[n].
 
     Without a ``distance`` there are no tables, and every query is compared with all fingerprints.
     """
 
-    def __init__(self, rows: UInt64s, first: int, distance: int | None) -> None:
-        self.rows, self._first = rows, first
-        self._classes = distinct(FingerprintWords.of(rows))
-        words = self._classes.words
-        masks = np.zeros((1, 2), np.uint64) if distance is None else cut(words, distance)
+    def __init__(self, rows: UInt64s, numbers: Int64s, distance: int | None) -> None:
+        classes = distinct(FingerprintWords.of(rows))
+        self._classes = replace(classes, rows=numbers[classes.rows])
+        words = classes.words
+        masks = np.zeros((1, rows.shape[1]), np.uint64) if distance is None else cut(words, distance)
         tables = [in_order(words, mask) for mask in masks]
         cell_bits = min(tables[0][1], max(1, (len(words) // _IN_A_CELL).bit_length()))
         cells = np.stack([_cells(words.keys(mask), cell_bits) for mask in masks])
         orders = np.stack([order for order, _ in tables])
         self._tables = (masks, orders, cells, np.uint64(64 - cell_bits))
 
+    def __len__(self) -> int:
+        return len(self._classes.rows)
+
+    def content(self) -> tuple[UInt64s, Int64s]:
+        """The fingerprints, uint64[n, words], and their numbers."""
+        rows: UInt64s = np.repeat(self._classes.words.words.T, self._classes.sizes, axis=0)
+        return rows, self._classes.rows
+
     def near(self, queries: UInt64s, distance: int) -> tuple[Int64s, Int64s, UInt64s]:
         """(query, number, distance) of all fingerprints in the segment that are within the distance of a query."""
-        words = self._classes.words
-        query, fingerprints, apart = near_queries(words.low, words.high, self._tables, queries, distance)
+        query, fingerprints, apart = near_queries(self._classes.words.words, self._tables, queries, distance)
         number, which = self._classes.members(fingerprints)
-        return query[which].astype(np.int64), self._first + number, apart[which]
+        return query[which].astype(np.int64), number, apart[which]
 
 
 def _cells(keys: UInt64s, bits: int) -> Int32s:
     """The start of the keys of each value of the top bits, then the end of the last: int32[2ᵇ + 1]."""
     counts = np.bincount((keys >> np.uint64(64 - bits)).astype(np.int64), minlength=1 << bits)
     return np.append(0, np.cumsum(counts)).astype(np.int32)
+
+
+def _whole_numbers(numbers: Any) -> Int64s:
+    """One whole number or several, sorted, as int64[n]. Raises InputError for anything else."""
+    given = np.asarray(numbers).reshape(-1)
+    if given.size and given.dtype.kind not in "iu":
+        raise InputError(f"The numbers are of type {given.dtype}", "Whole numbers that add() returned")
+    return np.sort(given.astype(np.int64))

@@ -184,8 +184,9 @@ def designs(bits: int, distance: int, documents: int) -> list[Design]:
         if comb(blocks, distance) <= MOST_TABLES
     ]
     levels: list[tuple[Level, ...]] = [(), *((level,) for level in one)]
+    few = [level for level in one if comb(*level) <= MOST_OF_TWO_LEVELS]
     levels += [
-        (first, second) for first in one for second in one if comb(*first) * comb(*second) <= MOST_OF_TWO_LEVELS
+        (first, second) for first in few for second in few if comb(*first) * comb(*second) <= MOST_OF_TWO_LEVELS
     ]
     prefix_levels = (_prefixes(bits, cut) for cut in levels)
     return [

@@ -158,7 +158,7 @@ def character_hashes(texts: pa.Array, key: Key) -> UInt64s:
 
 
 def simhash_rows(texts: pa.Array, features: str, out: UInt64s) -> None:
-    """Write the SimHash fingerprints (uint64[n, 1], or uint64[n, 2]: 128 bits, low bits first) of n texts.
+    """Write the SimHash fingerprints (uint64[n, k] for 64·k bits, low bits first) of n texts.
 
     ``features`` is a name accepted by ``features_of``. A text without a feature gets 0. Releases the GIL while it
     computes.

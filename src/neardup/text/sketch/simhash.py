@@ -1,4 +1,4 @@
-"""SimHash: texts, or weighted features, as 64 or 128 bits that differ little if the texts differ little.
+"""SimHash: texts, or weighted features, as 64 bits or more that differ little if the texts differ little.
 
 SimHash selects texts that are almost identical; it does not measure resemblance. With 64 bits, two texts that
 share .8 of their features still differ in about 10 bits, and unrelated ones in about 32. ``hamming`` finds the
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError, SettingError
 from neardup.kernels.sketch import JOINED, SOLID, simhash_units, solid_units
-from neardup.settings import LONGEST_FEATURE, WIDTHS, features_of
+from neardup.settings import LONGEST_FEATURE, WIDTHS, WIDTHS_ALLOWED, features_of
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.keys import PUBLIC
 from neardup.text.sketch.documents import simhash_rows
@@ -33,26 +33,26 @@ _INT64 = 1 << 62
 
 
 class SimHash:
-    """A SimHash family: how texts become fingerprints of ``bits`` bits (64 or 128).
+    """A SimHash family: how texts become fingerprints of ``bits`` bits, a multiple of 64 up to 1024.
 
     ``features`` names the features to hash, weighted by frequency: ``char:4`` (windows of 4 characters of the
     normalised text without white space), ``joined:4`` (the same without punctuation, made of the joined tokens,
     the classic example of the field), ``word`` (tokens), or ``shingle:5`` (5 tokens in a row), with any length
     from 1 to 64. A text shorter than one window has one feature, the whole text. Bit i of the fingerprint is 1 if
-    the features whose hash has bit i outweigh the others (Charikar 2002). The first 64 of 128 bits are the
-    fingerprint of 64 bits. Raises SettingError for other values.
+    the features whose hash has bit i outweigh the others (Charikar 2002). The first 64 bits are the
+    fingerprint of 64 bits, whatever the width. Raises SettingError for other values.
 
     >>> SimHash().sketch(["The night is dark.", "THE NIGHT  IS DARK."]).tolist()
     [15011219663113816106, 15011219663113816106]
-    >>> SimHash(128, "word").sketch(["the moon is red"]).shape
-    (1, 2)
+    >>> SimHash(256, "word").sketch(["the moon is red"]).shape
+    (1, 4)
     """
 
     family: ClassVar[str] = "simhash"
 
     def __init__(self, bits: int = 64, features: str = f"char:{FEATURE_LENGTH}") -> None:
         if bits not in WIDTHS or not isinstance(bits, int | np.integer):
-            raise SettingError(f"bits is {bits!r}", "64 or 128")
+            raise SettingError(f"bits is {bits!r}", WIDTHS_ALLOWED)
         _require(features)
         self.bits, self.features = int(bits), features
 
@@ -63,7 +63,7 @@ class SimHash:
         return html(type(self).__name__, [], self.provenance().parameters)
 
     def sketch(self, texts: Any) -> UInt64s:
-        """Return fingerprints of n texts: uint64[n], or uint64[n, 2] (low bits first) with 128 bits.
+        """Return fingerprints of n texts: uint64[n], or with 64·k bits uint64[n, k] (low bits first).
 
         ``texts`` is a list of str, or Arrow data (array, table, data frame). A text without a feature gets 0, even
         if it contains other characters: exclude such texts from searches. Raises InputError for anything else.
@@ -224,7 +224,9 @@ def _require(features: str) -> tuple[str, int]:
 
 def _feature_hash(feature: object, bits: int) -> int:
     if isinstance(feature, str):
-        digest = hashlib.blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        data = feature.encode("utf-8", "surrogatepass")
+        salts = (block.to_bytes(16, "little") for block in range(-(-bits // 128)))  # the first is that of no salt
+        digest = b"".join(hashlib.blake2b(data, digest_size=16, salt=salt).digest() for salt in salts)
         return int.from_bytes(digest[: bits // 8], "little")
     if isinstance(feature, int | np.integer) and 0 <= feature < 1 << bits:
         return int(feature)

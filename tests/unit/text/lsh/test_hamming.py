@@ -40,7 +40,7 @@ def alike(draw: st.DrawFn, bits: int, most: int = 40) -> list[int]:
     return [centre ^ sum(1 << bit for bit in set(changed)) for centre, changed in members]
 
 
-BITS = st.sampled_from([64, 128])
+BITS = st.sampled_from([64, 128, 192, 320])
 DISTANCES = st.integers(0, 9)
 
 
@@ -75,7 +75,7 @@ def test_no_pair_is_missed(data: st.DataObject, bits: int, distance: int, long: 
 
 @pytest.mark.part(2)
 @pytest.mark.usefixtures("cut_early")
-@pytest.mark.parametrize("bits", [64, 128])
+@pytest.mark.parametrize("bits", [64, 128, 192])
 @pytest.mark.parametrize("kind", ["ball", "grid", "few bits", "one run"])
 def test_skewed_fingerprints(kind: str, bits: int) -> None:
     """Where long runs lie in long runs: all near one; few values a block; most bits alike; one block alike."""
@@ -133,7 +133,9 @@ def test_fingerprints_in_any_form() -> None:
         ([1.5], "holding 1.5"),
         (np.array([1.5]), "an array of float64"),
         (np.array([-1]), "an array of int64"),
-        (np.zeros((2, 3), np.uint64), "an array of shape (2, 3)"),
+        (np.zeros((2, 0), np.uint64), "an array of shape (2, 0)"),
+        (np.zeros((2, 17), np.uint64), "a multiple of 64 bits up to 1024"),
+        (np.zeros((2, 1, 1), np.uint64), "an array of shape (2, 1, 1)"),
     ],
 )
 def test_what_is_no_fingerprint(fingerprints: Any, said: str) -> None:
@@ -144,9 +146,13 @@ def test_what_is_no_fingerprint(fingerprints: Any, said: str) -> None:
 
 
 def test_distances_that_are_refused() -> None:
-    with pytest.raises(SettingError, match="from 0 to 16, since unrelated"):
-        nd.hamming_pairs([1, 2], distance=17)
+    assert_refused(
+        (SettingError, "from 0 to 16, since unrelated", lambda: nd.hamming_pairs([1, 2], distance=17)),
+        (SettingError, "from 0 to 255", lambda: nd.hamming_pairs(np.zeros((2, 16), np.uint64), distance=256)),
+    )
     assert nd.hamming_pairs(np.zeros((2, 2), np.uint64), distance=32).copies.num_rows == 1
+    far = nd.hamming_pairs(rows_of([0, (1 << 255) - 1 << 700, 1 << 1023], 1024), distance=255)
+    assert listed(far.pairs) == [(0, 1, 255), (0, 2, 1)]
 
 
 # Parts
@@ -156,7 +162,7 @@ def test_only_bits_that_vary_are_cut() -> None:
     numbers = [number << 20 | 0b1011 for number in range(4096)]
     masks = cut(FingerprintWords.of(rows_of(numbers, 64).reshape(-1, 1)), 3)
     assert len(masks) > 1
-    assert all(int(low) & ~(4095 << 20) == 0 and high == 0 for low, high in masks)
+    assert all(int(low) & ~(4095 << 20) == 0 for [low] in masks)
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=30))
@@ -184,8 +190,8 @@ def test_distinct(data: st.DataObject, bits: int) -> None:
 def test_a_limit_leaves_pairs_out_and_says_whose() -> None:
     star = np.array([0, *(1 << bit for bit in range(9)), 0b11 << 40], np.uint64)
     ends = np.array([len(star)], np.int32)
-    nothing = np.zeros((1, 2), np.uint64)
-    a, b, _, crowded = near_in_runs(star, star[:0], ends, nothing, 1, (99, 4))
+    nothing = np.zeros((1, 1), np.uint64)
+    a, b, _, crowded = near_in_runs(star.reshape(1, -1), ends, nothing, 1, (99, 4))
     assert list(zip(a.tolist(), b.tolist(), strict=True)) == [(0, 1), (0, 2), (0, 3), (0, 4)]
     assert np.flatnonzero(crowded).tolist() == [0, 5, 6, 7, 8, 9]
 
@@ -193,29 +199,48 @@ def test_a_limit_leaves_pairs_out_and_says_whose() -> None:
 # Index
 
 
-@given(st.data(), BITS, st.integers(0, 5))
-def test_the_index_finds_what_was_added(data: st.DataObject, bits: int, distance: int) -> None:
-    numbers = data.draw(alike(bits, most=60))
-    batch, waiting = data.draw(st.integers(1, 20)), data.draw(st.sampled_from([0, 3, 1024]))
-    index = nd.HammingIndex(bits, distance)
+@given(st.data(), BITS, st.integers(0, 5), st.sampled_from([0, 3, 8, 1024]))
+def test_the_index_finds_what_was_added_and_not_removed(
+    data: st.DataObject, bits: int, distance: int, waiting: int
+) -> None:
+    index, stored, added = nd.HammingIndex(bits, distance), dict[int, int](), 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searching, "WAITING", waiting)
-        for begin in range(0, len(numbers), batch):
-            added = index.add(rows_of(numbers[begin : begin + batch], bits))
-            assert added.tolist() == list(range(begin, min(begin + batch, len(numbers))))
-            asked = data.draw(alike(bits, most=3)) + numbers[begin : begin + 1]
+        for _ in range(data.draw(st.integers(1, 6))):
+            numbers = data.draw(alike(bits, most=20))
+            assert index.add(rows_of(numbers, bits)).tolist() == list(range(added, added + len(numbers)))
+            stored |= dict(enumerate(numbers, added))
+            added += len(numbers)
+            leaving = data.draw(st.lists(st.sampled_from(sorted(stored)), unique=True)) if stored else []
+            index.remove(leaving)
+            stored = {number: value for number, value in stored.items() if number not in leaving}
+            queries = data.draw(alike(bits, most=3)) + numbers[:5]
             expected = [
                 (query, number, (value ^ other).bit_count())
-                for query, value in enumerate(asked)
-                for number, other in enumerate(numbers[: begin + batch])
+                for query, value in enumerate(queries)
+                for number, other in stored.items()
                 if (value ^ other).bit_count() <= distance
             ]
-            table = index.neighbours(rows_of(asked, bits))
+            table = index.neighbours(rows_of(queries, bits))
             assert table.schema == NEIGHBOURS
             assert listed(table) == expected
-            for query, value in enumerate(asked):
+            for query, value in enumerate(queries):
                 assert index.query(value).tolist() == [number for asker, number, _ in expected if asker == query]
-    assert len(index) == len(numbers)
+            assert len(index) == len(stored)
+
+
+def test_an_index_without_its_removed_half_takes_no_room_for_it() -> None:
+    rows = np.random.default_rng(4).integers(0, 2**64, 9000, dtype=np.uint64)
+    index = nd.HammingIndex()
+    index.add(rows)
+    index.remove(np.arange(0, 9000, 3))
+    index.remove(range(1, 9000, 3))
+    assert sum(map(len, index._segments)) == len(index) == 3000
+    assert index.add(7).tolist() == [9000]
+    assert index.query(int(rows[2])).tolist() == [2]
+    index.remove(np.append(np.arange(2, 9000, 3), 9000))
+    assert (len(index), index.query(7).tolist()) == (0, [])
+    assert index.add(7).tolist() == [9001]
 
 
 def test_the_index_with_tables_agrees_with_the_pairs() -> None:
@@ -252,13 +277,22 @@ def test_the_index_keeps_its_own_copy() -> None:
 
 
 def test_the_index_refuses() -> None:
-    index = nd.HammingIndex(128)
+    index, some = nd.HammingIndex(128), nd.HammingIndex()
+    some.add([1, 2, 3])
+    some.remove(0)
     assert_refused(
         (InputError, r"of shape \(3, 1\).*uint64\[n, 2\]", lambda: index.add(np.zeros((3, 1), np.uint64))),
         (InputError, "There are 2 fingerprints", lambda: index.query([1, 2])),
         (InputError, "below 2\\^64", lambda: nd.HammingIndex().query(2**64)),
+        (SettingError, "a multiple of 64 bits up to 1024", lambda: nd.HammingIndex(96)),
         (SettingError, "", lambda: nd.HammingIndex(64, 17)),
+        (InputError, "The number 3 ", lambda: some.remove(3)),
+        (InputError, "The number -1 ", lambda: some.remove(-1)),
+        (InputError, "The number 1 ", lambda: some.remove([1, 1])),
+        (InputError, "The number 0 ", lambda: some.remove([2, 0])),
+        (InputError, "float64", lambda: some.remove([1.0])),
     )
+    assert some.query(2).tolist() == [1, 2]
 
 
 # Candidates

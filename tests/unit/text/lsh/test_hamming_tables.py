@@ -112,7 +112,7 @@ def test_as_plain_data() -> None:
     [
         ((0,), "documents is 0. Allowed: A number from 1 to 10^15."),
         ((10**16,), "A number from 1 to 10^15"),
-        ((10, 32), "bits is 32. Allowed: 64 or 128."),
+        ((10, 32), "bits is 32. Allowed: a multiple of 64 bits up to 1024."),
         ((10, 64, 17), "distance is 17. Allowed: a number from 0 to 16"),
         ((10, 128, 33), "distance is 33. Allowed: a number from 0 to 32"),
         ((10, 64, -1), "distance is -1."),

@@ -26,7 +26,7 @@ from support.strategies import any_text, ascii_text, words64
 
 FAMILIES = st.builds(
     nd.SimHash,
-    st.sampled_from([64, 128]),
+    st.sampled_from([64, 128, 192, 512]),
     st.sampled_from(["char:4", "char:1", "char:7", "joined:4", "joined:9", "word", "shingle:2", "shingle:5"]),
 )
 TEXTS = [
@@ -44,13 +44,13 @@ def numbers(rows: np.ndarray) -> list[int]:
     """Return fingerprints as whole numbers."""
     if rows.ndim == 1:
         return [int(word) for word in rows.tolist()]
-    return [low | high << 64 for low, high in rows.tolist()]
+    return [sum(word << 64 * place for place, word in enumerate(row)) for row in rows.tolist()]
 
 
 @given(st.lists(any_text(), max_size=4), FAMILIES)
 def test_fingerprints_of_texts(texts: list[str], family: nd.SimHash) -> None:
     made = family.sketch(texts)
-    assert made.shape == ((len(texts),) if family.bits == 64 else (len(texts), 2))
+    assert made.shape == ((len(texts),) if family.bits == 64 else (len(texts), family.bits // 64))
     assert made.dtype == np.uint64
     assert numbers(made) == [twin.simhash(text, family.bits, family.features) for text in texts]
     assert [family.of(text) for text in texts] == numbers(made)
@@ -109,8 +109,12 @@ def test_majority_of_any_number_of_hashes(n: int) -> None:
 
 
 @given(st.lists(any_text(), max_size=4))
-def test_the_first_64_of_128_bits_are_the_fingerprint_of_64(texts: list[str]) -> None:
-    assert nd.SimHash(128).sketch(texts)[:, 0].tolist() == nd.SimHash(64).sketch(texts).tolist()
+def test_a_wide_fingerprint_begins_with_the_narrow_ones(texts: list[str]) -> None:
+    wide = nd.SimHash(1024).sketch(texts)
+    assert wide[:, 0].tolist() == nd.SimHash(64).sketch(texts).tolist()
+    assert wide[:, :3].tolist() == nd.SimHash(192).sketch(texts).tolist()
+    names = [(text, 1) for text in texts]
+    assert nd.SimHash(320).of_features(names) == nd.SimHash(1024).of_features(names) & 2**320 - 1
 
 
 @given(any_text())
@@ -209,7 +213,9 @@ def test_refused_families(features: Any) -> None:
 
 def test_refused_bits_and_texts() -> None:
     assert_refused(
-        (SettingError, r"bits is 32\. Allowed: 64 or 128", lambda: nd.SimHash(32)),
+        (SettingError, r"bits is 32\. Allowed: a multiple of 64 bits up to 1024", lambda: nd.SimHash(32)),
+        (SettingError, "bits is 1088", lambda: nd.SimHash(1088)),
+        (SettingError, "bits is 64.0", lambda: nd.SimHash(64.0)),  # type: ignore[arg-type]
         (InputError, "one str", lambda: nd.SimHash().sketch("a text")),
     )
 
