@@ -6,6 +6,8 @@ import numpy as np
 from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64
 
+_ONES = np.uint64(0xFFFFFFFF)
+
 
 @entry(
     "uint64[:, :], uint64[:, :], int64[:, :], out int64[:] -> None",
@@ -50,19 +52,23 @@ def mod_p_sets(elements, offsets, coefficients, prime, signatures):
             signatures[d, slot] = np.uint32(least)
 
 
-@entry("uint32[:, :], uint64, out uint8[:, :] -> None", "uint32[:, :], uint64, out uint16[:, :] -> None")
-def cut(signatures, empty, out):
-    """``out`` (an unsigned type) = the low bits of every slot of ``signatures``, mixed first.
+@entry(
+    "uint32[:, :], uint64, out uint8[:, :] -> None",
+    "uint32[:, :], uint64, out uint16[:, :] -> None",
+    "uint32[:, :], uint64, out uint32[:, :] -> None",
+)
+def cut(signatures, mask, out):
+    """``out`` (an unsigned type) = the bits of ``mask`` of every slot of ``signatures``, mixed first.
 
-    The low bits of a·x + b depend only on the low bits of x. A row that holds ``empty`` everywhere gets all ones.
+    The low bits of a·x + b depend only on the low bits of x. A row of ones only, the empty set, gets all ones.
     """
     nothing = ~np.uint64(0)
     for d in range(signatures.shape[0]):
         blank = True
         for slot in range(signatures.shape[1]):
             value = np.uint64(signatures[d, slot])
-            blank = blank and value == empty
-            out[d, slot] = mix64(value)
+            blank = blank and value == _ONES
+            out[d, slot] = mix64(value) & mask
         if blank:
             for slot in range(signatures.shape[1]):
                 out[d, slot] = nothing

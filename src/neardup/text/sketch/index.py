@@ -1,11 +1,11 @@
 """An index of signatures that arrive and leave: which stored ones may resemble a new one, by LSH."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from neardup.text.sketch.minhash import MinHash
 from neardup.text.sketch.provenance import KEY, Estimate, require_same
 from neardup.text.sketch.signatures import Signatures
 
-Id: TypeAlias = str | int
+MOST_NAMED = 3
+"""Ids that an error names."""
 
 _PLANNED = b"neardup.index"
 """The key in the schema metadata of a saved index that holds its threshold and recall."""
@@ -30,7 +31,7 @@ _PLANNED = b"neardup.index"
 class Candidate:
     """A stored signature that shares a bucket with the query: its ``id``, and the estimated resemblance."""
 
-    id: Id
+    id: Hashable
     resemblance: Estimate
 
 
@@ -59,8 +60,8 @@ class Index(Public):
         self.family = MinHash() if family is None else family
         self.bands: Plan = plan(threshold, recall, self.family.slots)
         self._cuts = list(pairwise(accumulate(self.bands.bands, initial=0)))
-        self._buckets: list[dict[bytes, dict[Id, None]]] = [{} for _ in self._cuts]
-        self._stored: dict[Id, Signature] = {}
+        self._buckets: list[dict[bytes, dict[Hashable, None]]] = [{} for _ in self._cuts]
+        self._stored: dict[Hashable, Signature] = {}
 
     def __len__(self) -> int:
         return len(self._stored)
@@ -68,7 +69,7 @@ class Index(Public):
     def __contains__(self, id: object) -> bool:
         return id in self._stored
 
-    def __iter__(self) -> Iterator[Id]:
+    def __iter__(self) -> Iterator[Hashable]:
         return iter(self._stored)
 
     def __repr__(self) -> str:
@@ -78,23 +79,20 @@ class Index(Public):
         lines = [("signatures", f"{len(self):,}"), ("family", repr(self.family))]
         return view(heading("Index"), facts(lines), self.bands.figure())
 
-    def add(self, id: Id, signature: Signature | str | NDArray[Any]) -> None:
+    def add(self, id: Hashable, signature: Signature | str | NDArray[Any]) -> None:
         """Store a signature, a text of which ``family`` makes one, or a row of ``family.sketch(texts)``.
 
         Raises InputError if the id is taken and for any other value, FormatError for a signature of another family
-        or kind. Ids are strings or whole numbers. All signatures of an index are of texts, or all of ids and
-        tokens.
+        or kind. Any hashable value is an id: strings, numbers, tuples, UUIDs. All signatures of an index are of
+        texts, or all of ids and tokens.
         """
-        if isinstance(id, bool) or not isinstance(id, str | int):
-            raise InputError(f"An id is a {type(id).__name__}", "Ids that are strings or whole numbers")
+        if not isinstance(id, Hashable):
+            raise InputError(f"An id is a {type(id).__name__}", "Ids that can be hashed: strings, numbers, tuples")
         if id in self._stored:
             raise InputError(f"The id {id!r} is in the index already"[:100], "", "Remove it first")
-        given = self._signature(signature)
-        self._stored[id] = stored = Signature(self.family, given.values, given.of_ids)
-        for bucket, key in self._keys(stored):
-            bucket.setdefault(key, {})[id] = None
+        self._store(id, self._signature(signature))
 
-    def add_all(self, ids: Iterable[Id], signatures: NDArray[Any]) -> None:
+    def add_all(self, ids: Iterable[Hashable], signatures: NDArray[Any]) -> None:
         """Store the rows of ``family.sketch(texts)`` under ``ids``, one each; the errors are those of ``add``.
 
         Nothing is stored if their numbers differ.
@@ -113,14 +111,41 @@ class Index(Public):
         other value.
         """
         signature = self._signature(signature)
-        ids: dict[Id, None] = {}
+        ids: dict[Hashable, None] = {}
         for bucket, key in self._keys(signature):
             ids.update(bucket.get(key, {}))
         order = {id: place for place, id in enumerate(self._stored)} if len(ids) > 1 else {}
         candidates = [Candidate(id, self._stored[id].resemblance(signature)) for id in ids]
         return sorted(candidates, key=lambda one: (-one.resemblance.value, order.get(one.id, 0)))
 
-    def remove(self, id: Id) -> None:
+    def merge(self, other: "Index") -> None:
+        """Store the signatures of another index, too, after those of this one; the other does not change.
+
+        The bands stay those of this index, whatever the threshold and the recall of the other are. Raises
+        FormatError for signatures of another family or kind, and InputError, which names them, if ids are in both
+        indexes; then nothing is stored.
+
+        >>> here, there = Index(threshold=0.5), Index(threshold=0.5)
+        >>> here.add(("mails", 1), "please hand in your travel costs by friday noon")
+        >>> there.add(("mails", 2), "please hand in your travel costs by friday noon today")
+        >>> here.merge(there)
+        >>> list(here)
+        [('mails', 1), ('mails', 2)]
+        """
+        if not isinstance(other, Index):
+            raise InputError(f"The other index is a {type(other).__name__}", "An Index")
+        taken = [id for id in other if id in self]
+        if taken:
+            names = ", ".join(map(repr, taken[:MOST_NAMED]))[:100]
+            more = f" and {len(taken) - MOST_NAMED} more" * (len(taken) > MOST_NAMED)
+            raise InputError(f"Both indexes have the ids {names}{more}", "", "Remove these from one of them first")
+        for signature in list(other._stored.values())[:1]:
+            self._require(signature)
+        require_same(self.family.provenance(), other.family.provenance())
+        for id, signature in other._stored.items():
+            self._store(id, signature)
+
+    def remove(self, id: Hashable) -> None:
         """Forget a signature. Raises InputError for an unknown id."""
         signature = self._stored.pop(id, None)
         if signature is None:
@@ -133,9 +158,16 @@ class Index(Public):
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the signatures and the plan as Parquet or as an Arrow file, which ``read_signatures`` reads too.
 
-        Raises OutputError if the file cannot be written, or exists and ``overwrite`` is not set, and InputError
-        if some ids are strings and others numbers.
+        Raises OutputError if the file cannot be written, or exists and ``overwrite`` is not set, and InputError,
+        which names one, for ids that a file cannot store: it stores strings, or whole numbers of 64 bits.
         """
+        for id in self._stored:
+            if isinstance(id, bool) or not isinstance(id, str | int | np.integer):
+                raise InputError(
+                    f"The id {id!r} is a {type(id).__name__}"[:100],
+                    "In a file, ids that are strings, or whole numbers",
+                    "Name the signatures by strings before saving",
+                )
         stored = list(self._stored.values())
         values = np.array([signature.values for signature in stored], self.family.dtype)
         of_ids = bool(stored) and stored[0].of_ids
@@ -161,7 +193,12 @@ class Index(Public):
             index.add(name, Signature(read.family, values, read.of_ids))
         return index
 
-    def _keys(self, signature: Signature) -> Iterator[tuple[dict[bytes, dict[Id, None]], bytes]]:
+    def _store(self, id: Hashable, signature: Signature) -> None:
+        self._stored[id] = stored = Signature(self.family, signature.values, signature.of_ids)
+        for bucket, key in self._keys(stored):
+            bucket.setdefault(key, {})[id] = None
+
+    def _keys(self, signature: Signature) -> Iterator[tuple[dict[bytes, dict[Hashable, None]], bytes]]:
         """Yield each bucket table and the key of the signature in it; none for the empty set."""
         if signature.is_empty:
             return

@@ -18,13 +18,16 @@ from neardup.kernels.sketch import cut, mod_p_sets, sketch_sets
 from neardup.settings import Settings
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 from neardup.text.sketch.documents import splitmix64
-from neardup.text.sketch.families import Ids, PlainSlotFamily, SlotFamily, slots_array, whole_number
+from neardup.text.sketch.families import Ids, PlainSlotFamily, SlotFamily, mix, slots_array, whole_number
 from neardup.text.sketch.provenance import Provenance
 
 Coefficients = Sequence[Sequence[int]]
 """The pair (a, b) of every function a·x + b."""
 
 _STEP = 0x9E37_79B9_7F4A_7C15
+
+_ROWS = 1 << 14
+"""Rows that are packed at once, a byte for each bit."""
 
 
 class _Linear(PlainSlotFamily):
@@ -210,13 +213,15 @@ def is_multiply_shift(a: int, b: int) -> bool:
 
 
 class BBit(PlainSlotFamily):
-    """Copies of signatures ``of`` another family with 8 or 16 ``bits`` per slot (Li and König 2010).
+    """Copies of signatures ``of`` another family with ``bits`` bits per slot, 1 to 32 (Li and König 2010).
 
-    Two slots that differ agree in b bits with probability 2⁻ᵇ. Estimates correct for that:
+    Values are mixed before they are cut. So two slots that differ agree in b bits with probability 2⁻ᵇ, to which
+    C₁ and C₂ of Li and König tend for small sets in a large universe (section 3). Estimates correct for that:
     (share − 2⁻ᵇ) / (1 − 2⁻ᵇ), with variance (1 − J)(J + 1/(2ᵇ − 1)) / k for independent slots. The estimate for
     dissimilar documents can therefore be slightly below 0.
 
-    They need a quarter of the memory and are read four times as fast, so they serve to discard pairs before a
+    In memory a slot has the next larger of 8, 16 and 32 bits; :meth:`pack` leaves ``bits`` of them. With 8 bits
+    they need a quarter of the memory and are read four times as fast, so they serve to discard pairs before a
     closer look (``may_reach``). They are not suited for bands, whose rows would agree by chance too often.
 
     >>> from neardup.text.sketch.minhash import MinHash
@@ -227,6 +232,10 @@ class BBit(PlainSlotFamily):
     (dtype('uint8'), (3, 128))
     >>> small.may_reach(copies, [(0, 1), (0, 2)], 0.8).tolist()
     [True, False]
+    >>> one_bit = BBit(full, bits=1)
+    >>> packed = one_bit.pack(one_bit.cut(full.sketch(["the moon is red over the bay tonight"])))
+    >>> packed.shape, one_bit.unpack(packed).shape
+    ((1, 16), (1, 128))
     """
 
     family = "b-bit minhash"
@@ -235,13 +244,11 @@ class BBit(PlainSlotFamily):
     def __init__(self, of: SlotFamily[Any], bits: int = 8) -> None:
         if not isinstance(of, SlotFamily) or not of.narrows:
             raise SettingError(f"BBit is to be of {of!r}", "a MinHash, ModP, MultiplyShift or Datasketch family")
-        if bits not in (8, 16):
-            raise SettingError(f"bits is {bits!r}", "8 or 16")
-        self.base, self.bits = of, int(bits)
+        self.base, self.bits = of, whole_number("bits", bits, 1, 32)
         shingles = of.settings.shingles
         super().__init__(Settings.of(length=shingles.length, unit=shingles.unit))
         self.slots = of.slots
-        self.dtype = np.uint8 if bits == 8 else np.uint16
+        self.dtype = np.uint8 if bits <= 8 else np.uint16 if bits <= 16 else np.uint32
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -256,11 +263,49 @@ class BBit(PlainSlotFamily):
         return Provenance(self.family, {**self.parameters, **shingles})
 
     def cut(self, signatures: NDArray[Any]) -> NDArray[Any]:
-        """Return the small copies [n, slots] (uint8 or uint16) of signatures of the base family."""
+        """Return the small copies [n, slots] (uint8, uint16 or uint32) of signatures of the base family."""
         checked = slots_array(signatures, self.slots, self.base.dtype)
+        if checked.dtype == np.uint64:
+            empty = (checked == np.iinfo(np.uint64).max).all(axis=1)
+            checked = mix(checked.reshape(-1)).astype(np.uint32).reshape(checked.shape)
+            checked[empty] = 0xFFFFFFFF
         out = np.empty(checked.shape, self.dtype)
-        cut(checked, np.uint64(np.iinfo(self.base.dtype).max), out)
+        cut(checked, np.uint64(self._mask), out)
         return out
+
+    def pack(self, copies: NDArray[Any]) -> NDArray[np.uint8]:
+        """Return small copies with ``bits`` bits per slot, uint8[n, ⌈slots · bits / 8⌉], the low bits first.
+
+        Raises InputError for anything but small copies.
+        """
+        checked = slots_array(copies, self.slots, self.dtype)
+        width = self.slots * self.bits
+        out = np.empty((len(checked), -(-width // 8)), np.uint8)
+        for begin in range(0, len(checked), _ROWS):
+            block = checked[begin : begin + _ROWS, :, None] >> np.arange(self.bits, dtype=self.dtype) & 1
+            out[begin : begin + _ROWS] = np.packbits(
+                block.astype(np.uint8).reshape(-1, width), axis=1, bitorder="little"
+            )
+        return out
+
+    def unpack(self, packed: NDArray[np.uint8]) -> NDArray[Any]:
+        """Return the small copies of :meth:`pack`. Raises InputError for an array of another form.
+
+        A row of ones only is read as the empty set; of any other set it is with probability 2^(−slots · bits).
+        """
+        width = self.slots * self.bits
+        checked = slots_array(packed, -(-width // 8), np.uint8)
+        out = np.zeros((len(checked), self.slots), self.dtype)
+        for begin in range(0, len(checked), _ROWS):
+            block = np.unpackbits(checked[begin : begin + _ROWS], axis=1, count=width, bitorder="little")
+            for bit in range(self.bits):
+                out[begin : begin + _ROWS] |= block[:, bit :: self.bits].astype(self.dtype) << self.dtype(bit)
+        out[(out == self._mask).all(axis=1)] = np.iinfo(self.dtype).max
+        return out
+
+    @property
+    def _mask(self) -> int:
+        return (1 << self.bits) - 1
 
     def sketch(self, texts: Any) -> NDArray[Any]:
         """Return the small copies of the signatures of n texts."""

@@ -1,5 +1,6 @@
 """The index of signatures: it finds, forgets, refuses and stores."""
 
+import uuid
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -81,18 +82,58 @@ def test_an_empty_index_is_saved(tmp_path: Path) -> None:
 def test_refusals_name_the_fault(tmp_path: Path) -> None:
     index = nd.Index()
     index.add("memo", index.family.of("a b c"))
+    nd.write_signatures(index.family.to_arrow(["a"], index.family.sketch(["a"])), tmp_path / "plain.parquet")
     assert_refused(
+        (nd.FormatError, r"plain\.parquet is not an index", lambda: nd.Index.load(tmp_path / "plain.parquet")),
         (nd.InputError, r"'memo' .*already", lambda: index.add("memo", index.family.of("a b c"))),
         (nd.FormatError, "", lambda: index.add("other", nd.MinHash(64).of("a b c"))),
         (nd.FormatError, "", lambda: index.query(index.family.of_tokens(["a"]))),
-        (nd.InputError, "is a float", lambda: index.add(1.5, index.family.of("a"))),  # type: ignore[arg-type]
+        (nd.InputError, "is a list", lambda: index.add(["a"], index.family.of("a"))),  # type: ignore[arg-type]
         (nd.InputError, "2 ids for 1", lambda: index.add_all(["a", "b"], index.family.sketch(["a"]))),
     )
     assert list(index) == ["memo"]
     assert "memo" in index
-    nd.write_signatures(index.family.to_arrow(["a"], index.family.sketch(["a"])), tmp_path / "plain.parquet")
-    with pytest.raises(nd.FormatError, match=r"plain\.parquet is not an index"):
-        nd.Index.load(tmp_path / "plain.parquet")
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+def test_a_merged_index_answers_as_one_that_holds_all(family: Any) -> None:
+    documents = texts(20)
+    here, there = (nd.Index(0.5, recall=recall, family=family) for recall in (0.9, 0.5))
+    whole = nd.Index(0.5, recall=0.9, family=family)
+    for number, text in enumerate(documents):
+        (here if number % 3 else there).add(number, text)
+    for number in [*here, *there]:
+        whole.add(number, documents[number])  # type: ignore[call-overload]
+    here.merge(there)
+    assert list(here) == list(whole)
+    assert len(there) == 14
+    for text in documents:
+        assert here.query(text) == whole.query(text)
+    here.remove(0)
+    assert 0 in there
+
+
+def test_indexes_that_are_not_merged_lose_nothing(tmp_path: Path) -> None:
+    here, there = nd.Index(), nd.Index()
+    here.add_all("abcdef", here.family.sketch(["text"] * 6))
+    there.add_all(["x", "f", "e", "d", "c"], there.family.sketch(["text"] * 5))
+    tokens, flagged = nd.Index(), nd.Index()
+    flagged.add(True, "text")
+    tokens.add("z", tokens.family.of_tokens(["text"]))
+    for id in (("mails", 1), uuid.UUID(int=5), None, 2.5, frozenset("ab")):
+        tokens.add(id, tokens.family.of_tokens(["text"]))
+    assert [one.id for one in tokens.query(tokens.family.of_tokens(["text"]))] == list(tokens)
+    assert_refused(
+        (nd.InputError, r"'f', 'e', 'd' and 1 more", lambda: here.merge(there)),
+        (nd.InputError, "'a', 'b', 'c' and 3 more", lambda: here.merge(here)),
+        (nd.FormatError, "of ids", lambda: here.merge(tokens)),
+        (nd.FormatError, "slots 64", lambda: here.merge(nd.Index(family=nd.MinHash(64)))),
+        (nd.InputError, "is a list", lambda: here.merge([])),  # type: ignore[arg-type]
+        (nd.InputError, r"id \('mails', 1\) is a tuple", lambda: tokens.save(tmp_path / "t.arrow")),
+        (nd.InputError, "id True is a bool", lambda: flagged.save(tmp_path / "t.arrow")),
+    )
+    assert [len(index) for index in (here, there, tokens)] == [6, 5, 6]
+    assert not (tmp_path / "t.arrow").exists()
 
 
 def test_texts_and_rows_are_accepted_like_signatures() -> None:

@@ -92,24 +92,31 @@ def test_seeds_draw_other_functions_and_more_slots_keep_the_first() -> None:
         assert repr(kind(8)).startswith(kind.__name__ + "(")
 
 
-@given(ROWS, st.sampled_from([8, 16]))
+@given(ROWS, st.integers(1, 32))
 def test_small_copies(rows: list[int], bits: int) -> None:
     base = MultiplyShift(12)
     small, whole = BBit(base, bits).of_ids(rows), base.of_ids(rows)
     mask = 2**bits - 1
     expected = [reference.mix64(value) & mask for value in whole.values.tolist()]
-    assert small.values.tolist() == (expected if rows else [mask] * 12)
+    assert small.values.tolist() == (expected if rows else [np.iinfo(small.values.dtype).max] * 12)
     assert small.is_empty == (not rows)
+    family = BBit(base, bits)
+    packed = family.pack(np.stack([small.values] * 2))
+    written = sum((value & mask) << bits * slot for slot, value in enumerate(small.values.tolist()))
+    assert packed[1].tobytes() == written.to_bytes((12 * bits + 7) // 8, "little")
+    if small.is_empty or expected != [mask] * 12:
+        assert family.unpack(packed).tolist() == [small.values.tolist()] * 2
 
 
 @pytest.mark.parametrize(
     "base",
-    [nd.MinHash(64), ModP(64), MultiplyShift(64), Datasketch(64)],
-    ids=lambda base: type(base).__name__,
+    [nd.MinHash(64), ModP(64), MultiplyShift(64), Datasketch(64), Datasketch(64, scheme="affine64")],
+    ids=lambda base: f"{type(base).__name__} {np.dtype(base.dtype)}",
 )
 def test_small_copies_of_every_family(base: Any) -> None:
     small = BBit(base)
     wide = np.random.default_rng(1).integers(0, 2**31, (50, 64)).astype(base.dtype)
+    assert (small.cut(np.full((1, 64), np.iinfo(base.dtype).max, base.dtype)) == 255).all()
     wide[1::2, :40] = wide[::2, :40]
     made = small.cut(wide)
     pairs = np.arange(50).reshape(-1, 2)
@@ -139,7 +146,7 @@ def test_an_estimate_of_small_copies_stays_within_its_range() -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.8, 1.0])
-@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("bits", [1, 3, 8, 16, 32])
 def test_the_least_number_of_agreeing_slots(threshold: float, bits: int) -> None:
     """Against the binomial distribution, summed up by its definition."""
     k = 64
@@ -179,7 +186,8 @@ def test_what_may_reach_a_threshold() -> None:
             r"coefficients \(2, 1\) are not those of a multiply-shift function",
         ),
         (lambda: MultiplyShift(bits=33), "bits is 33"),
-        (lambda: BBit(nd.MinHash(), 4), r"bits is 4\. Allowed: 8 or 16"),
+        (lambda: BBit(nd.MinHash(), 33), r"bits is 33\. Allowed: a whole number from 1 to 32"),
+        (lambda: BBit(nd.MinHash(), 0), "bits is 0"),
         (lambda: BBit(BBit(nd.MinHash())), "BBit is to be of BBit"),
         (lambda: BBit(nd.SampledShingles()), "BBit is to be of SampledShingles"),
     ],
@@ -195,6 +203,8 @@ def test_row_numbers_that_are_refused() -> None:
         (InputError, "", lambda: MultiplyShift().of_ids([2**32])),
         (InputError, r"hold 1\.5\. Allowed: .*whole numbers", lambda: BBit(nd.MinHash()).of_ids([1.5])),  # type: ignore[list-item]
         (InputError, r"a int\. Allowed: .*whole numbers", lambda: ModP().of_ids(5)),  # type: ignore[arg-type]
+        (InputError, r"uint8\[n, 16\]", lambda: BBit(nd.MinHash(), 1).unpack(np.zeros((2, 17), np.uint8))),
+        (InputError, r"uint16\[n, 128\]", lambda: BBit(nd.MinHash(), 9).pack(np.zeros((2, 128), np.uint8))),
     )
 
 
