@@ -187,6 +187,21 @@ def test_a_signature_has_slots_of_its_own() -> None:
         assert len(values) > 25_500
 
 
+@pytest.mark.part(2)
+@pytest.mark.parametrize("n", [1, 5, 100, 5000])
+@pytest.mark.parametrize("family", MINHASH)
+def test_the_size_of_a_set_is_estimated_without_bias(family: str, n: int) -> None:
+    """n̂ is (k − 1) / Σ of exponentials of rate n: unbiased, with variance n² / (k − 2) or less (Cohen 1997)."""
+    trials, error = 400, 1 / sqrt(SLOTS - 2)
+    sizes = [FAMILIES[family].of_ids(ids).size for ids in made_ids("random", trials, n, seed=31)]
+    shares = np.array([size.value / n for size in sizes])
+    assert abs(shares.mean() - 1) < SIGMAS * error / sqrt(trials)
+    assert shares.std() < error * (1 + SIGMAS / sqrt(2 * trials))
+    covered = np.mean([size.low <= n <= size.high for size in sizes])
+    assert covered > 0.95 - SIGMAS * sqrt(0.05 * 0.95 / trials)
+    assert sizes[0].error == pytest.approx(sizes[0].value * error, rel=0.01)
+
+
 def lean(family: Any, rows: int, common: int, top: int) -> float:
     """Return the mean error over random subsets of the row numbers 1 … ``top``."""
     rng, trials, pairs = np.random.default_rng(9), 400, []

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.display.view import Public
-from neardup.errors import InputError, SettingError
+from neardup.errors import FormatError, InputError, SettingError
 from neardup.io.inputs import choose_columns, open_documents
 from neardup.kernels.shingles import mix_all
 from neardup.kernels.sketch import equal_slots
@@ -221,6 +221,14 @@ class SlotFamily(ShingleFamily, Generic[SignatureT]):
         """Return unbiased estimates from the shares of agreeing slots."""
         return share
 
+    def _size(self, signature: SignatureT) -> Estimate:
+        """Return the estimated size of the set of a signature."""
+        raise FormatError(
+            f"A signature of {self.provenance(signature.of_ids)} does not show how large its set is",
+            "Signatures of MinHash.of, of_ids and of_tokens",
+            "Use MinHash, or Sample.size of SampledShingles",
+        )
+
 
 class PlainSlotFamily(SlotFamily["Signature"]):
     """Families whose signatures consist of the values of their slots alone, which suffice to merge them."""
@@ -258,6 +266,15 @@ class Signature(Public):
     def is_empty(self) -> bool:
         """Whether it is the signature of the empty set."""
         return bool((self.values == np.iinfo(self.family.dtype).max).all())
+
+    @property
+    def size(self) -> Estimate:
+        """The estimated number of elements of the set, with its 95 % interval and its standard error.
+
+        Raises FormatError for families other than MinHash, whose slots do not show it.
+        """
+        estimated: Estimate = self.family._size(self)
+        return estimated
 
     def resemblance(self, other: Signature) -> Estimate:
         """Estimate the resemblance with its 95 % interval, clipped to 0 … 1.

@@ -15,7 +15,7 @@ from neardup.settings import Settings, TextSettings
 from neardup.tables import FORMAT_VERSION, Bools, Int64s, UInt32s, UInt64s
 from neardup.text.sketch.documents import SEED, classic_coefficients, hash_tokens, sign
 from neardup.text.sketch.families import Ids, Signature, SlotFamily, mix, mix_ids, text_arrays
-from neardup.text.sketch.provenance import require_same
+from neardup.text.sketch.provenance import SizeEstimate, require_same
 from neardup.unicode import UNICODE_VERSION
 
 _MAGIC = b"NDMH"
@@ -37,6 +37,8 @@ class MinHash(SlotFamily["MinHashSketch"]):
     >>> one = family.of("the night is dark and the moon is red")
     >>> print(one.resemblance(one))
     1.000 (95 % interval 0.970–1.000, 128 slots)
+    >>> print(family.of_ids(range(1000)).size)
+    1,009 (95 % interval 848.5–1,201, 128 slots)
     """
 
     family = "minhash"
@@ -106,6 +108,20 @@ class MinHash(SlotFamily["MinHashSketch"]):
         values = np.where(one.bucketed & ~other.bucketed, one.values, values)
         values = np.where(other.bucketed & ~one.bucketed, other.values, values)
         return MinHashSketch(self, values, one.of_ids, bucketed=one.bucketed | other.bucketed)
+
+    def _size(self, signature: MinHashSketch) -> SizeEstimate:
+        """The least of n values exceeds u with probability (1 − u)ⁿ, so −ln(1 − u) is exponential with rate n.
+
+        In one-permutation a slot has a share 1/k of the range of hashes, and u is that share of the value. If no
+        hash is there, which has probability (1 − 1/k)ⁿ, the wait goes on with the classic value of all n.
+        """
+        least = (signature.values + 0.5) / 2**32
+        if self.settings.sketch.sketch == "classic":
+            waits = -np.log1p(-least)
+        else:
+            over = -np.log1p(-1 / self.slots) if self.slots > 1 else 0.0
+            waits = np.where(signature.bucketed, -np.log1p(-least / self.slots), over - np.log1p(-least))
+        return SizeEstimate.of(np.full(self.slots, np.inf) if signature.is_empty else waits)
 
     def _choose(self, elements: UInt64s, offsets: Int64s) -> tuple[UInt32s, Bools]:
         n = len(offsets) - 1

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from math import nan
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.errors import FormatError
 from neardup.kernels.sketch import ALL, common, common_of_pairs, sample_sets, sample_texts
 from neardup.settings import Settings
 from neardup.tables import Bools, Floats, Int64s, UInt64s
@@ -60,6 +60,13 @@ class SampledShingles(ShingleFamily):
     0.75 0.2
     >>> (one | two) == family.of_ids(range(400))
     True
+    >>> one.downsample(4) == SampledShingles(scale=4).of_ids(range(100))
+    True
+    >>> (one & two).size
+    75.0
+
+    With a ``floor`` of 0 a sample has only the hashes below the limit (*FracMinHash*, Irber and others 2022), so
+    short documents may have none.
     """
 
     family = "sampled shingles"
@@ -67,7 +74,7 @@ class SampledShingles(ShingleFamily):
     def __init__(self, scale: int = 16, floor: int = 32, *, length: int = 5, unit: str = "word") -> None:
         super().__init__(Settings.of(length=length, unit=unit))
         self.scale = whole_number("scale", scale, 1, 1 << 32)
-        self.floor = whole_number("floor", floor, 1, 1 << 24)
+        self.floor = whole_number("floor", floor, 0, 1 << 24)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -122,6 +129,17 @@ class SampledShingles(ShingleFamily):
         """Return whether a sample of that size contains all shingles of its document."""
         return size < self.floor or self.limit == ALL
 
+    def _chosen(self, hashes: UInt64s) -> UInt64s:
+        """Return the sample of the set of these hashes, which are sorted and distinct."""
+        below = len(hashes) if self.limit == ALL else int((hashes < np.uint64(self.limit)).sum())
+        return hashes[: max(below, self.floor)]
+
+    def _coarser(self, scale: int) -> SampledShingles:
+        """Return this family with another scale. Raises SettingError if its samples do not hold those."""
+        coarser = copy(self)
+        coarser.scale = whole_number("scale", scale, self.scale, 1 << 32)
+        return coarser
+
     def _rule(self) -> tuple[np.uint64, np.uint64, np.int64]:
         shift = 64 - (self.limit - 1).bit_length() if self.limit else 0
         return np.uint64(self.limit), np.uint64(shift), np.int64(self.floor)
@@ -140,7 +158,7 @@ class BottomK(SampledShingles):
     family = "bottom-k"
 
     def __init__(self, k: int = 128, *, length: int = 5, unit: str = "word") -> None:
-        super().__init__(1, k, length=length, unit=unit)
+        super().__init__(1, whole_number("k", k, 1, 1 << 24), length=length, unit=unit)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -151,6 +169,11 @@ class BottomK(SampledShingles):
     def limit(self) -> int:
         """Always 0, so that no hash is below it: only the k smallest count."""
         return 0
+
+    def _coarser(self, scale: int) -> SampledShingles:
+        coarser = copy(self)
+        coarser.floor = whole_number("k", scale, 1, self.floor)
+        return coarser
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,6 +210,13 @@ class Samples:
         """How they were made."""
         return self.family.provenance(self.of_ids)
 
+    def downsample(self, scale: int) -> Samples:
+        """Return the samples of the same documents in a coarser ``scale``; see :meth:`Sample.downsample`."""
+        family = self.family._coarser(scale)
+        parts = [family._chosen(self[number].hashes) for number in range(len(self))]
+        hashes = np.concatenate([np.empty(0, np.uint64), *parts])
+        return Samples(family, hashes, offsets_of([np.array(list(map(len, parts)), np.int64)]), self.of_ids)
+
     def counts(self, pairs: Any, other: Samples | None = None) -> Int64s:
         """Count the hashes that the samples of each pair cover: those in both, in a, and in b, int64[m, 3].
 
@@ -203,18 +233,26 @@ class Samples:
         return counts
 
     def resemblances(self, pairs: Any, other: Samples | None = None) -> Floats:
-        """Return the estimated resemblance of each pair, float64[m]; unbiased."""
+        """Return the estimated resemblance of each pair, float64[m]; unbiased. NaN if no hash is compared."""
         counts = self.counts(pairs, other)
         union = counts[:, 1] + counts[:, 2] - counts[:, 0]
-        return np.where(union == 0, 1.0, counts[:, 0] / np.maximum(union, 1))
+        a, b = np.asarray(pairs, np.int64).reshape(-1, 2).T
+        both_empty = np.where(self._empty[a] & (self if other is None else other)._empty[b], 1.0, np.nan)
+        return np.where(union == 0, both_empty, counts[:, 0] / np.maximum(union, 1))
 
     def containments(self, pairs: Any, other: Samples | None = None) -> Floats:
         """Return the estimated share of a that is in b for each pair (a, b); NaN if no compared hash is in a."""
         both, in_a, _ = self.counts(pairs, other).T
         a, b = np.asarray(pairs, np.int64).reshape(-1, 2).T
-        empty_b = np.diff((self if other is None else other).offsets)[b] == 0
-        of_nothing = np.where(np.diff(self.offsets)[a] == 0, empty_b, nan)
+        empty_b = (self if other is None else other)._empty[b]
+        of_nothing = np.where(self._empty[a], empty_b, np.nan)
         return np.where(in_a == 0, of_nothing, both / np.maximum(in_a, 1))
+
+    @property
+    def _empty(self) -> Bools:
+        """Whether a document has no shingle: its sample is whole, and has none."""
+        empty: Bools = (np.diff(self.offsets) == 0) & self._arrays()[2]
+        return empty
 
     def _arrays(self) -> tuple[UInt64s, Int64s, Bools]:
         sizes = np.diff(self.offsets)
@@ -224,7 +262,9 @@ class Samples:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample:
-    """The sample of one set: ``hashes`` uint64, sorted. ``a | b`` is the sample of the union."""
+    """The sample of one set: ``hashes`` uint64, sorted. ``a | b`` is the sample of the union, ``a & b`` of the
+    intersection.
+    """
 
     family: SampledShingles
     hashes: UInt64s
@@ -249,7 +289,7 @@ class Sample:
         """
         if self.is_whole:
             return float(len(self.hashes))
-        bound = max(self.family.limit, int(self.hashes[-1]))
+        bound = max([self.family.limit, *map(int, self.hashes[-1:])])
         return float((self.hashes < np.uint64(bound)).sum()) * 2**64 / bound
 
     def resemblance(self, other: Sample) -> Estimate:
@@ -269,9 +309,53 @@ class Sample:
     def __or__(self, other: Sample) -> Sample:
         """Return the sample of the union of both sets, identical to a sample of the union itself."""
         require_same(self, other)
-        union = np.union1d(self.hashes, other.hashes)
-        below = len(union) if self.family.limit == ALL else int((union < np.uint64(self.family.limit)).sum())
-        return Sample(self.family, union[: max(below, self.family.floor)], self.of_ids)
+        return Sample(self.family, self.family._chosen(np.union1d(self.hashes, other.hashes)), self.of_ids)
+
+    def __and__(self, other: Sample) -> Sample:
+        """Return the sample of the intersection of both sets.
+
+        It holds the common hashes in the range that both samples cover, by the coarser scale and the lower floor.
+        If these are fewer than the floor, and the samples do not show the whole intersection, its family has their
+        number as its floor. Raises FormatError for samples that are not comparable, and for those of BottomK,
+        which cover no range of hashes together.
+        """
+        _require_comparable(self, other)
+        if self.family.limit == 0:
+            raise FormatError(
+                f"Samples of {self.provenance} cover no range of hashes together",
+                "Samples of SampledShingles",
+                "Use resemblance() or containment(), or sample by a scale",
+            )
+        covered = min(self._covered, other._covered)
+        in_both = np.intersect1d(self.hashes, other.hashes)
+        in_both = in_both[: np.searchsorted(in_both, covered)] if covered >> 64 == 0 else in_both
+        known = self._ends_below(covered) or other._ends_below(covered)
+        family = copy(self.family)
+        family.scale = max(self.family.scale, other.family.scale)
+        family.floor = min(self.family.floor, other.family.floor)
+        if not known:
+            family.floor = min(family.floor, len(in_both))
+        return Sample(family, family._chosen(in_both), self.of_ids)
+
+    def downsample(self, scale: int) -> Sample:
+        """Return the sample of the same document in a coarser ``scale``, identical to one made of the document.
+
+        The floor stays. For BottomK the argument is the smaller k. Raises SettingError for a finer scale, or a
+        larger k: the sample does not have these hashes.
+        """
+        family = self.family._coarser(scale)
+        return Sample(family, family._chosen(self.hashes), self.of_ids)
+
+    @property
+    def _covered(self) -> int:
+        """The bound below which the sample has all hashes of the document."""
+        if self.is_whole:
+            return 1 << 64
+        return max([self.family.limit, *(int(value) + 1 for value in self.hashes[-1:])])
+
+    def _ends_below(self, bound: int) -> bool:
+        """Whether all hashes of the document are below the bound, and in the sample."""
+        return self.is_whole and all(int(value) < bound for value in self.hashes[-1:])
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -300,12 +384,12 @@ class Sample:
 
     def _estimate(self, other: Sample, hits: int, trials: int) -> Estimate:
         """Return the share hits / trials; empty sets and sets known in full give exact shares, not estimates."""
-        sizes = len(self.hashes), len(other.hashes)
-        if (self.is_whole and other.is_whole) or 0 in sizes:
-            share = hits / trials if trials else float(sizes == (0, 0))
+        empty = [side.is_whole and not len(side.hashes) for side in (self, other)]
+        if (self.is_whole and other.is_whole) or any(empty):
+            share = hits / trials if trials else float(all(empty))
             return Estimate(share, share, share, trials, _COUNTED)
         if trials == 0:
-            return Estimate(nan, 0.0, 1.0, 0, _COUNTED)
+            return Estimate(np.nan, 0.0, 1.0, 0, _COUNTED)
         unseen = 1 - self.family.coarser(other.family)[0] / 2**64
         interval = wilson(hits / trials, trials / unseen)
         return Estimate(interval.value, interval.low, interval.high, trials, _COUNTED)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from math import comb
+from math import comb, exp, factorial, sqrt
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import neardup as nd
+from neardup.errors import FormatError
 from neardup.text.sketch.families import ShingleFamily
 from neardup.text.sketch.minhash import MinHash
-from neardup.text.sketch.provenance import Estimate, estimate
+from neardup.text.sketch.provenance import Estimate, SizeEstimate, estimate
 from neardup.text.sketch.samples import SampledShingles
 
 Z = 1.959963984540054  # 97.5 % of a standard normal variable lie below
@@ -38,6 +40,34 @@ def test_the_interval_holds_the_estimate_itself() -> None:
     for slots in range(1, 300):
         assert estimate(slots, slots).high == 1
         assert estimate(0, slots).low == 0
+
+
+@given(st.integers(1, 40), st.floats(0.001, 10))
+def test_the_interval_of_a_size_by_the_gamma_distribution(slots: int, wait: float) -> None:
+    """P(Γ(k) < x) for whole k: 1 − P(fewer than k events of a Poisson distribution with mean x)."""
+    size = SizeEstimate.of(np.full(slots, wait))
+    total = slots * wait
+    assert size.value == pytest.approx((slots - 1) / total)
+    if 2 < slots < 20:  # Wilson and Hilferty are near from a few slots on, and sums of large k are slow
+        for bound, share in ((size.low, 0.025), (size.high, 0.975)):
+            mean = bound * total
+            below = 1 - sum(mean**i * exp(-mean) / factorial(i) for i in range(slots))
+            assert below == pytest.approx(share, abs=0.003)
+
+
+def test_sizes_that_a_signature_shows_and_does_not() -> None:
+    family = nd.MinHash(256)
+    one, other = family.of_ids(range(600)), family.of_ids(range(300, 900))
+    assert (one | other).size == family.of_ids(range(900)).size
+    assert 700 < (one | other).size < 1100
+    assert family.of("").size.value == family.of("").size.high == 0
+    assert str(family.of_ids(range(10**4)).size).startswith("9,")
+    assert "256 slots" in one.size._repr_html_()
+    without = [nd.ModP(), nd.MultiplyShift(), nd.BucketMinHash(), nd.BBit(nd.MinHash())]
+    for kind in without:
+        with pytest.raises(FormatError) as refused:
+            _ = kind.of_ids([1, 2]).size
+        assert "MinHash.of" in str(refused.value)
 
 
 def test_published_numbers() -> None:
@@ -75,6 +105,7 @@ def test_an_estimate_is_rounded_down_everywhere() -> None:
 
 def test_an_estimate_is_read_as_a_number() -> None:
     found = estimate(138, 200)
+    assert found.error == pytest.approx(sqrt(0.69 * 0.31 / 200), rel=0.02)
     assert float(found) == 0.69
     assert found < 0.7 < 0.71 > found >= 0.69 >= found > 0.5 <= found <= 1
     assert estimate(1, 4) < estimate(1, 2) <= estimate(2, 4) <= np.float64(0.5)

@@ -20,7 +20,7 @@ from support import reference, reference_families, strategies
 TEXTS = ["The night is dark and the moon is red.", "", "the moon is red", "Ünïcode — 東京 は 夜", " …"]
 IDS = st.lists(st.integers(0, 200), max_size=150)
 FAMILIES = st.builds(
-    SampledShingles, st.sampled_from([1, 2, 4, 16, 1000]), st.sampled_from([1, 2, 5, 32])
+    SampledShingles, st.sampled_from([1, 2, 4, 16, 1000]), st.sampled_from([0, 1, 2, 5, 32])
 ) | st.builds(BottomK, st.sampled_from([1, 3, 16, 64]))
 
 
@@ -86,10 +86,15 @@ def test_what_two_samples_tell_is_the_sample_of_the_union(
     assert tuple(together.counts([(0, 1)])[0].tolist()) == expected
     both, in_a, in_b = expected
     found = one.resemblance(other)
-    assert found == other.resemblance(one)
-    assert found.value == (both / (in_a + in_b - both) if a or b else 1)
-    assert found.low <= found.value <= found.high
-    assert together.resemblances([(0, 1)]).tolist() == [found.value]
+    union = in_a + in_b - both
+    if union or (not (a or b) and one.is_whole):
+        assert found == other.resemblance(one)
+        assert found.value == (both / union if a or b else 1)
+        assert found.low <= found.value <= found.high
+        assert together.resemblances([(0, 1)]).tolist() == [found.value]
+    else:  # samples without a floor may show nothing
+        assert (family.floor, isnan(found.value), found.low, found.high) == (0, True, 0, 1)
+        assert np.isnan(together.resemblances([(0, 1)])).all()
     contained = one.containment(other)
     assert contained.slots == in_a
     if in_a:
@@ -110,6 +115,47 @@ def test_samples_of_two_scales_are_compared_by_the_coarser(
         assert found.value == both.of_ids(a).resemblance(both.of_ids(b)).value
     else:
         assert found.value == SampledShingles(1).of_ids(a).resemblance(SampledShingles(1).of_ids(b)).value
+
+
+@given(IDS, IDS, st.integers(0, 40), st.integers(0, 40), st.integers(1, 9), st.integers(1, 9))
+def test_the_sample_of_an_intersection(
+    a: list[int], b: list[int], floor_a: int, floor_b: int, scale_a: int, scale_b: int
+) -> None:
+    """It is the sample of the intersected sets by its own family, whose floor is as high as the samples tell."""
+    one, other = SampledShingles(scale_a, floor_a).of_ids(a), SampledShingles(scale_b, floor_b).of_ids(b)
+    both, in_both = one & other, mixed(a) & mixed(b)
+    assert both == other & one
+    scale, floor = max(scale_a, scale_b), min(floor_a, floor_b)
+    assert both.family.scale == scale
+    assert both.hashes.tolist() == reference_families.sample(in_both, scale, both.family.floor)
+    if one.is_whole and other.is_whole:
+        assert both == SampledShingles(scale, floor).of_ids(sorted(set(a) & set(b)))
+    elif len(set(one.hashes.tolist()) & set(other.hashes.tolist())) < floor:
+        assert both.family.floor >= len(both.hashes)
+    if both.is_whole:
+        assert both.hashes.tolist() == sorted(in_both)
+    assert (both & one).hashes.tolist() == (both & other).hashes.tolist()
+
+
+@given(IDS, st.sampled_from([1, 2, 3, 8]), st.integers(0, 40), st.integers(1, 9))
+def test_a_coarser_sample_is_that_of_the_document(numbers: list[int], scale: int, floor: int, times: int) -> None:
+    fine, coarse = SampledShingles(scale, floor), SampledShingles(scale * times, floor)
+    assert fine.of_ids(numbers).downsample(scale * times) == coarse.of_ids(numbers)
+    offsets = np.array([0, len(numbers), len(numbers), len(numbers) + 3])
+    samples = fine.sketch_ids([*numbers, 7, 8, 9], offsets).downsample(scale * times)
+    expected = coarse.sketch_ids([*numbers, 7, 8, 9], offsets)
+    assert (samples.hashes.tolist(), samples.offsets.tolist()) == (
+        expected.hashes.tolist(),
+        expected.offsets.tolist(),
+    )
+    assert samples.provenance == expected.provenance
+    assert BottomK(9).of_ids(numbers).downsample(times) == BottomK(times).of_ids(numbers)
+    for finer in (
+        lambda: fine.of_ids(numbers).downsample(scale - 1),
+        lambda: BottomK(9).of_ids(numbers).downsample(10),
+    ):
+        with pytest.raises(SettingError):
+            finer()
 
 
 @given(IDS, IDS)
@@ -170,6 +216,9 @@ def test_samples_that_cannot_be_compared(other: Any, words: str) -> None:
 def test_samples_of_two_scales_are_not_merged() -> None:
     with pytest.raises(FormatError):
         SampledShingles().of("a") | SampledShingles(8).of("a")
+    for other in (BottomK(3).of("a"), SampledShingles().of_ids([1])):
+        with pytest.raises(FormatError):
+            BottomK(3).of("a") & other
 
 
 @pytest.mark.parametrize(
@@ -177,7 +226,7 @@ def test_samples_of_two_scales_are_not_merged() -> None:
     [
         ({"scale": 0}, "scale is 0. Allowed: a whole number from 1"),
         ({"scale": 2.0}, r"scale is 2\.0"),
-        ({"floor": 0}, "floor is 0"),
+        ({"floor": -1}, "floor is -1"),
         ({"floor": True}, "floor is True"),
         ({"length": 0}, "length is 0"),
     ],
