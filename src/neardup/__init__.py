@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from neardup.text.sketch.buckets import BucketMinHash
     from neardup.text.sketch.documents import containment, hash_tokens, jaccard, shingles, tokens
     from neardup.text.sketch.index import Index
-    from neardup.text.sketch.minhash import MinHash
+    from neardup.text.sketch.minhash import MinHash, WeightedMinHash
     from neardup.text.sketch.samples import BottomK, SampledShingles
     from neardup.text.sketch.signatures import from_datasketch, read_signatures, write_signatures
     from neardup.text.sketch.simhash import SimHash
@@ -104,6 +104,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "TopPairs",
     "UnknownIdError",
     "View",
+    "WeightedMinHash",
     "__version__",
     "advise",
     "compare",
@@ -168,6 +169,7 @@ _LAZY = {
     "Store": "neardup.collection.store",
     "TopPairs": "neardup.deduplication.run.top_pairs",
     "View": "neardup.collection.view",
+    "WeightedMinHash": "neardup.text.sketch.minhash",
     "advise": "neardup.corpus.advice",
     "compare": "neardup.comparison.documents",
     "containment": "neardup.text.sketch.documents",

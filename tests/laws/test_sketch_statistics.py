@@ -202,6 +202,37 @@ def test_the_size_of_a_set_is_estimated_without_bias(family: str, n: int) -> Non
     assert sizes[0].error == pytest.approx(sizes[0].value * error, rel=0.01)
 
 
+@pytest.mark.part(2)
+@pytest.mark.parametrize("weights", ["counts", "gamma", "heavy", "tiny", "huge", "equal"])
+@pytest.mark.parametrize("shared", [0.2, 0.6, 0.95])
+def test_weighted_resemblance_is_estimated_without_bias(weights: str, shared: float) -> None:
+    """Σ min / Σ max of two sets whose weights differ, summed by the definition; slots are independent."""
+    rng, trials, width = np.random.default_rng([len(weights), round(100 * shared)]), 400, 40
+    drawn = {
+        "counts": lambda: rng.integers(1, 9, width).astype(np.float64),
+        "gamma": lambda: rng.gamma(2.0, 1.0, width),
+        "heavy": lambda: rng.pareto(1.0, width) + 0.001,
+        "tiny": lambda: rng.gamma(2.0, 1.0, width) * 1e-310,
+        "huge": lambda: rng.gamma(2.0, 1.0, width) * 1e306,
+        "equal": lambda: np.ones(width),
+    }[weights]
+    sides: list[list[dict[int, float]]] = [[], []]
+    exact = []
+    for trial in range(trials):
+        one, other, common = drawn(), drawn(), rng.random(width) < shared
+        other = np.where(common, one, np.where(rng.random(width) < 0.5, other, 0))
+        exact.append((np.minimum(one, other) / 1e4).sum() / (np.maximum(one, other) / 1e4).sum())
+        for side, values in zip(sides, (one, other), strict=True):
+            side.append({trial * width + k: float(value) for k, value in enumerate(values)})
+    family = nd.WeightedMinHash(SLOTS)
+    one, other = (family.sketch_weights(side) for side in sides)
+    off = (one == other).mean(axis=1) - np.array(exact)
+    variances = np.array(exact) * (1 - np.array(exact)) / SLOTS
+    assert abs(off.mean()) < SIGMAS * sqrt(variances.mean() / trials)
+    ratio, error = (off**2).mean() / variances.mean(), (off**2).std() / variances.mean() / sqrt(trials)
+    assert 1 - SIGMAS * error < ratio < 1 + SIGMAS * error
+
+
 def lean(family: Any, rows: int, common: int, top: int) -> float:
     """Return the mean error over random subsets of the row numbers 1 … ``top``."""
     rng, trials, pairs = np.random.default_rng(9), 400, []

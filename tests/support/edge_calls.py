@@ -563,6 +563,12 @@ CALLS: dict[str, Maker] = {
     ),
     "sketch.simhash:solid_units": lambda m, n: (points(n), n, TABLES, SOLID, zeros(n, U64)),
     "sketch.slots:bucketed_sets": lambda m, n: (*sets(m, n), ONE_BUCKET, True, zeros((m, 1), U64)),
+    "sketch.slots:weighted_sets": lambda m, n: (
+        hashes(m * n),
+        np.ones(m * n),
+        upto(m + 1) * n,
+        zeros((m, n), U64),
+    ),
     "sketch.slots:cut": lambda m, n: (zeros((m, n), U32), ALL, zeros((m, n), U8)),
     "sketch.slots:equal_slots": lambda m, n: (zeros((m, n), U64), zeros((m, n), U64), zeros((m, 2)), zeros(m)),
     "sketch.slots:mod_p_sets": lambda m, n: (*sets(m, n), (ones(1, U64), ones(1, U64)), 97, zeros((m, 1), U32)),

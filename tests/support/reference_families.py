@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import exp, floor, log
 
 from support.reference import mix64
 
@@ -55,6 +56,25 @@ def multiply_shift(elements: list[int], coefficients: list[tuple[int, int]], bit
     return [
         min(((a * x + b) % 2**32 >> (32 - bits) for x in elements), default=2**32 - 1) for a, b in coefficients
     ]
+
+
+def weighted(weights: dict[int, float], slots: int) -> list[int]:
+    """Return the consistent weighted samples as Ioffe (2010, section 3) has them: the least c / (y eʳ)."""
+    golden = 0x9E3779B97F4A7C15
+    samples = []
+    for slot in range(1, slots + 1):
+        drawn = []
+        for element, weight in weights.items():
+            words = [mix64((element + slot * golden) % 2**64)]
+            for _ in range(2):
+                words.append(mix64((words[-1] + golden) % 2**64))
+            r, c = (-log((word // 2**32 + 0.5) / 2**32) - log((word % 2**32 + 0.5) / 2**32) for word in words[:2])
+            beta = (words[2] >> 11) / 2**53
+            t = floor(log(weight) / r + beta)
+            y = exp(r * (t - beta))
+            drawn.append((c / (y * exp(r)), mix64((element + mix64((t + golden) % 2**64)) % 2**64)))
+        samples.append(min(drawn, default=(0.0, 2**64 - 1))[1])
+    return samples
 
 
 def bucketed(hashes: set[int], count: int, buckets: int, size: int, rotation: bool) -> list[list[int]]:

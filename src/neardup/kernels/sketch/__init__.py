@@ -16,7 +16,8 @@ from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sketch.samples import ALL, common, common_of_pairs, sample_sets, sample_texts
 from neardup.kernels.sketch.simhash import JOINED, SOLID, simhash_texts, simhash_units, solid_units
 from neardup.kernels.sketch.slots import (
-    EMPTY, bucketed_sets, cut, equal_slots, mod_p_sets, read_pairs, rotate, score_pairs, without_blanks,
+    EMPTY, bucketed_sets, cut, equal_slots, mod_p_sets, read_pairs, rotate, score_pairs, weighted_sets,
+    without_blanks,
 )
 from neardup.kernels.sketch.windows import (
     HEAD, distinct_windows, items_met, number_windows, places_matched, rarest_windows, window_index,

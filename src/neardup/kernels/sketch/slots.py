@@ -1,5 +1,6 @@
-"""Signatures made of slots: in buckets, by (a·x + b) mod p, cut to a few bits; and the number of equal slots of a
-pair."""
+"""Signatures made of slots: in buckets, by (a·x + b) mod p, of weighted sets, cut to a few bits; and the number of
+equal slots of a pair.
+"""
 
 import numpy as np
 
@@ -7,6 +8,8 @@ from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64
 
 _ONES = np.uint64(0xFFFFFFFF)
+_11 = np.uint64(11)
+_ROOT, _LN2 = 0.7071067811865476, 0.6931471805599453
 
 
 @entry(
@@ -183,3 +186,64 @@ def without_blanks(signatures, out):
             if value == EMPTY and not blank:
                 value = mix64(_GOLD * np.uint64(d * signatures.shape[1] + slot + 1))
             out[d, slot] = value
+
+
+@part
+def _ln(x):
+    """Return ln x of a float64 x > 0, by additions, multiplications and divisions.
+
+    IEEE 754 rounds these alike on every machine, unlike the logarithm of a library. x = 2ᵉ·m with √½ ≤ m < √2, and
+    ln m = 2·artanh s with s = (m − 1)/(m + 1), |s| < .172. The series ends where a term is below 10⁻¹⁸.
+    """
+    exponent = 0.0
+    while x < _ROOT:
+        x *= 2.0
+        exponent -= 1.0
+    while x >= 2.0 * _ROOT:
+        x *= 0.5
+        exponent += 1.0
+    s = (x - 1.0) / (x + 1.0)
+    z = s * s
+    series = 0.0
+    for odd in range(21, 0, -2):
+        series = series * z + 1.0 / odd
+    return exponent * _LN2 + 2.0 * s * series
+
+
+@part
+def _gamma(word):
+    """Return a variable of the distribution Γ(2, 1) from 64 random bits: −ln of two uniform ones, multiplied."""
+    one = (np.float64(word >> _32) + 0.5) / 4294967296.0
+    return -_ln(one * ((np.float64(word & _ONES) + 0.5) / 4294967296.0))
+
+
+@entry("uint64[:], float64[:], int64[:], out uint64[:, :] -> None")
+def weighted_sets(elements, weights, offsets, signatures):
+    """``signatures[d, slot]`` (uint64) = the consistent weighted sample of set d in that slot.
+
+    Set d is ``elements[offsets[d]:offsets[d + 1]]`` (uint64, well mixed) with ``weights`` (float64 > 0). As Ioffe
+    (2010, section 3) has it: with r and c of Γ(2, 1) and β uniform, all from the element and the slot,
+    t = ⌊ln w / r + β⌋, ln y = r (t − β), and the sample is the pair (element, t), hashed, of the least
+    a = c / (y eʳ). The logarithm of a is compared, so that no weight is too large or too small. An empty set gets
+    EMPTY.
+    """
+    least = np.empty(signatures.shape[1], np.float64)
+    for d in range(signatures.shape[0]):
+        for slot in range(signatures.shape[1]):
+            least[slot], signatures[d, slot] = np.inf, EMPTY
+        for i in range(offsets[d], offsets[d + 1]):
+            ln_weight = _ln(weights[i])
+            for slot in range(signatures.shape[1]):
+                word = mix64(elements[i] + np.uint64(slot + 1) * _GOLD)
+                r = _gamma(word)
+                word = mix64(word + _GOLD)
+                ln_c = _ln(_gamma(word))
+                word = mix64(word + _GOLD)
+                beta = np.float64(word >> _11) / 9007199254740992.0
+                t = np.floor(ln_weight / r + beta)
+                ln_a = ln_c - r * (t - beta + 1.0)
+                if ln_a > least[slot]:
+                    continue
+                sample = min(mix64(elements[i] + mix64(np.uint64(np.int64(t)) + _GOLD)), EMPTY - np.uint64(1))
+                if ln_a < least[slot] or sample < signatures[d, slot]:
+                    least[slot], signatures[d, slot] = ln_a, sample

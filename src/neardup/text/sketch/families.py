@@ -231,14 +231,28 @@ class SlotFamily(ShingleFamily, Generic[SignatureT]):
 
 
 class PlainSlotFamily(SlotFamily["Signature"]):
-    """Families whose signatures consist of the values of their slots alone, which suffice to merge them."""
+    """Families whose signatures consist of the values of their slots alone, which suffice to merge them.
+
+    ``no_union``: what to do instead, for families whose slots do not show those of a union.
+    """
+
+    no_union: ClassVar[str] = ""
 
     def sketch_ids(self, ids: Ids, offsets: Int64s) -> NDArray[Any]:
         """Return signatures [n, slots] of the sets ``ids[offsets[d]:offsets[d + 1]]`` of whole numbers."""
         return self._sketch(self._elements(ids), np.ascontiguousarray(offsets, np.int64))
 
     def merged(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-        """Return the signature of the union of two sets, from theirs: the smaller value of every slot."""
+        """Return the signature of the union of two sets, from theirs: the smaller value of every slot.
+
+        Raises FormatError for families whose values do not show which is the smaller.
+        """
+        if self.no_union:
+            raise FormatError(
+                f"Signatures of {self.provenance()} cannot be merged",
+                "Families that keep the smallest value of every slot",
+                self.no_union,
+            )
         lesser: NDArray[Any] = np.minimum(one, other)
         return lesser
 

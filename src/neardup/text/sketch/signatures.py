@@ -22,7 +22,7 @@ from neardup.settings import Settings
 from neardup.tables import Floats, Int64s, UInt64s
 from neardup.text.sketch.buckets import BucketMinHash
 from neardup.text.sketch.families import PlainSlotFamily, SlotFamily, whole_number
-from neardup.text.sketch.minhash import MinHash
+from neardup.text.sketch.minhash import MinHash, WeightedMinHash
 from neardup.text.sketch.provenance import KEY, Provenance, html, require_same, signature_column
 from neardup.text.sketch.samples import BottomK, SampledShingles, Samples
 from neardup.text.sketch.simhash import SimHash
@@ -108,7 +108,18 @@ def _hash_values(number: int, one: Any) -> tuple[Datasketch, NDArray[Any]]:
 
 AnyFamily = SlotFamily[Any] | SampledShingles | SimHash
 
-_KINDS = (MinHash, SimHash, SampledShingles, BottomK, BucketMinHash, ModP, MultiplyShift, BBit, Datasketch)
+_KINDS = (
+    MinHash,
+    WeightedMinHash,
+    SimHash,
+    SampledShingles,
+    BottomK,
+    BucketMinHash,
+    ModP,
+    MultiplyShift,
+    BBit,
+    Datasketch,
+)
 
 FAMILIES: dict[str, Any] = {kind.family: kind for kind in _KINDS}
 """The stored families by name."""

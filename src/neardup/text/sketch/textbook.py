@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.errors import FormatError, InputError, SettingError
+from neardup.errors import InputError, SettingError
 from neardup.kernels.sketch import cut, mod_p_sets, sketch_sets
 from neardup.settings import Settings
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
@@ -240,6 +240,7 @@ class BBit(PlainSlotFamily):
 
     family = "b-bit minhash"
     narrows = False
+    no_union = "Merge signatures of the family that these were cut from"
 
     def __init__(self, of: SlotFamily[Any], bits: int = 8) -> None:
         if not isinstance(of, SlotFamily) or not of.narrows:
@@ -341,14 +342,6 @@ class BBit(PlainSlotFamily):
             if below > risk:
                 return q
         return k
-
-    def merged(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-        """Raise FormatError: a few bits do not show which value was smaller."""
-        raise FormatError(
-            f"Signatures of {self.provenance()} cannot be merged",
-            "Families that keep the smallest value of every slot",
-            "Merge signatures of the family that these were cut from",
-        )
 
     def _correct_bias(self, share: Any) -> Any:
         chance = 2.0**-self.bits
