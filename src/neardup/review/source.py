@@ -217,6 +217,8 @@ class GroupLine:
     """Members that go when the decisions are carried out; of a run that removes nothing, as if it did."""
     kinds: tuple[str, ...] = ()
     """The kinds of difference of its pairs, the most frequent first; () until all are known."""
+    places: str = ""
+    """The differences of the members compared by now and the number of their places; "" before the first one."""
 
 
 @dataclass(frozen=True)

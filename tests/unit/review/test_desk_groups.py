@@ -212,6 +212,7 @@ def test_the_page_of_a_large_group_lists_its_first_members(tmp_path: Path) -> No
     assert "300 of 700" in view.notes[0]
     assert not any(member.exact_copy for member in view.members)
     assert view.table == ()
+    assert view.outside == ()  # the members that are not listed are no other group
     desk.close()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -35,8 +35,11 @@ MOST_BYTES = 1 << 20
 """Pairs with more text than this are not compared for a line of a list, longer documents not counted."""
 HELD = 100_000
 
-SHOWN_PLACES, WIDTH = 3, 40
-"""Places of a line that are shown, and columns of the text of a place."""
+LISTED_BYTES = 1 << 16
+"""Pairs with more text than this are not compared for the places that a list names."""
+
+SHOWN_PLACES, SHOWN_KINDS, WIDTH = 3, 4, 40
+"""Places of a line and kinds of a group that are shown, and columns of the text of a place."""
 NO_PLACE, NOT_COMPARED = "no word, number or sign differs", "not compared: long, or not to be read"
 ROWS, MORE_ROWS = 60, 200
 """Rows of members that differ alike, on the page of their group and on a page of their own."""
@@ -248,14 +251,42 @@ class AlikeMembers:
 
     seconds_beside = 0.1
     """The time that the page of a pair takes to compare the other members of its group."""
+    seconds_listed = 0.05
+    """The time since its beginning until which the page of a list compares members of its groups."""
 
     def __init__(self, documents: ResultDocuments, reader: TextReader) -> None:
         self._documents, self._reader = documents, reader
         self._kept: tuple[int, _Changes] = -1, {}
+        self._lock = threading.Lock()
+        self._brief: dict[int, _Changes] = {}  # of representatives, by number
+        self._briefs = 0
 
     def forget(self) -> None:
         """Drop all computed changes: texts have changed."""
         self._kept = -1, {}
+        with self._lock:
+            self._brief, self._briefs = {}, 0
+
+    def compare(self, head: int, members: Iterable[int], budget: Budget) -> None:
+        """Compare members of a list, while there is time; long ones are left to the page of their group."""
+        sizes, known = self._documents.bytes, self._brief.get(head, {})
+        waiting = [one for one in members if one not in known and int(sizes[one] + sizes[head]) <= LISTED_BYTES]
+        if waiting and budget.allows():
+            self._compare(head, waiting, budget, {})
+
+    def in_words(self, head: int, members: int) -> str:
+        """Return how members differ, of those that are compared by now, and in how many places."""
+        with self._lock:
+            return places_in_words([*self._brief.get(head, {}).values()], members)
+
+    def _note(self, head: int, member: int, changes: tuple[TextChange, ...] | None) -> None:
+        """Keep the places and kinds of changes, without their texts."""
+        brief = changes and tuple(one._replace(before=one.before[:1], after=one.after[:1]) for one in changes)
+        with self._lock:
+            if self._briefs >= HELD:
+                self._brief, self._briefs = {}, 0
+            self._briefs += member not in self._brief.setdefault(head, {})
+            self._brief[head][member] = brief
 
     def beside(self, head: int, member: int) -> tuple[str, ...]:
         """Return the kinds of parts beside the text in which a member differs from its representative."""
@@ -280,12 +311,15 @@ class AlikeMembers:
         try:
             first = ChangedText(self._reader.reading(head))
         except (NeardupError, OSError):
-            known.update(dict.fromkeys(members))
+            for member in members:
+                known[member] = None
+                self._note(head, member, None)
             return
         for member in members:
             if not budget.allows():
                 return
             known[member] = self._changes(first, head, member)
+            self._note(head, member, known[member])
 
     def _changes(self, first: ChangedText, head: int, member: int) -> tuple[TextChange, ...] | None:
         sizes = self._documents.bytes
@@ -355,6 +389,25 @@ def kinds_in(changes: tuple[TextChange, ...] | None) -> tuple[AlikeKind, ...]:
     if changes is None:
         return ("not compared",)
     return tuple(dict.fromkeys(change.what for change in changes)) or ("no word",)
+
+
+def places_in_words(changes: Sequence[tuple[TextChange, ...] | None], members: int) -> str:
+    """Return how the compared ones of some ``members`` differ, and in how many places; "" if none is compared.
+
+    >>> amount, name = TextChange(3, 4, "10", "20", "amount"), TextChange(0, 2, "Anna Berg", "Tom Li", "name")
+    >>> places_in_words([(amount,), (name, amount)], 2), places_in_words([(amount,), None], 3)
+    ('amount, name · 2 places', 'amount · 1 place · 1 of 3 compared')
+    """
+    compared = [own for own in changes if own is not None]
+    if not compared:
+        return ""
+    every = Counter(kind for own in compared for kind in kinds_in(own)).most_common()
+    named = [kind for kind, _ in every if kind != "no word"]
+    more = f" and {len(named) - SHOWN_KINDS} more" if len(named) > SHOWN_KINDS else ""
+    places = len({_place(change) for own in compared for change in own})
+    words = f"{', '.join(named[:SHOWN_KINDS])}{more} · {counted(places, 'place')}" if named else NO_PLACE
+    part = f" · {number(len(compared))} of {number(members)} compared"
+    return words + part * (len(compared) < members)
 
 
 def _place(change: TextChange) -> _Place:

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,8 +23,8 @@ from neardup.review.desk.verdicts import Fates, VerdictIndex
 from neardup.review.source import GroupLine, MemberItem, MemberLine, PairLine, known_number
 from neardup.tables import Int64s
 
-NAMED_MEMBERS, LEAST_TITLE = 300, 3
-"""Members whose names make the title of a group, and letters of a title."""
+NAMED_MEMBERS, LEAST_TITLE, FEW = 300, 3, 6
+"""Members whose names make the title of a group, letters of a title, and members that a list compares."""
 _SHOWN, FOLDER = 200, 64
 """Columns of a value of the input, and of the folder of a group, that are shown."""
 _REPLY = re.compile(r"\A(?:(?:re|fwd?|aw|wg|sv|vs|tr|rv)(?:\[\d+\])?: *)+", re.IGNORECASE)
@@ -57,11 +58,36 @@ class Lines:
             store.forget()
 
     def groups(self, groups: list[int], budget: Budget) -> tuple[GroupLine, ...]:
-        """Return lines of the list: all their words first, then differences, in limited time."""
+        """Return lines of the list: all their words first, then differences, in limited time.
+
+        The places that differ are those of the members compared by now: of each group the least similar one, then
+        of small groups all, as far as this page has time, and all members of groups whose page was open.
+        """
+        listed = Budget(self.alike.seconds_listed)
         self.read_ahead((document for group in groups for document in self._read_for(group)), budget)
         for group in groups:
             self.words(int(self.made.heads[group]), budget)
-        return tuple(self._group(group, budget) for group in groups)
+        lines = [self._group(group, budget) for group in groups]
+        for group in groups:
+            self._compare(group, [self._least(group)], listed)
+        for group in groups:
+            if self.made.pairs[group] <= FEW:
+                self._compare(group, self._near(group).tolist(), listed)
+        return tuple(
+            replace(line, places=self.alike.in_words(int(self.made.heads[group]), line.pairs))
+            for line, group in zip(lines, groups, strict=True)
+        )
+
+    def _compare(self, group: int, places: list[int], budget: Budget) -> None:
+        """Compare the members at some places, if they are any, with the representative, while there is time."""
+        members = [int(self.index.members[place]) for place in places if place >= 0]
+        self.alike.compare(int(self.made.heads[group]), members, budget)
+
+    def _near(self, group: int) -> Int64s:
+        """Return the places of the members to judge."""
+        inside = self.index.slice(group)
+        near: Int64s = inside.start + np.flatnonzero(self.made.near[inside])
+        return near
 
     def read_ahead(self, documents: Iterable[int], budget: Budget) -> None:
         """Read at once the documents that a page shows, if there is time."""
@@ -78,8 +104,7 @@ class Lines:
 
     def _least(self, group: int) -> int:
         """Return the place of the member that is least similar to the representative; −1 if all are copies."""
-        inside = self.index.slice(group)
-        near = inside.start + np.flatnonzero(self.made.near[inside])
+        near = self._near(group)
         similarity = self.index.similarity[near]
         return int(near[np.argmin(np.where(np.isnan(similarity), 2.0, similarity))]) if len(near) else -1
 

@@ -232,16 +232,18 @@ def _weakest(lines: Lines, group: int, members: tuple[source.MemberLine, ...]) -
 def outside_of(lines: Lines, members: list[int], limit: int = OUTSIDE) -> list[tuple[int, float, int]]:
     """Return the nearest documents outside a group by its stored pairs: document, similarity, and the member."""
     index = lines.index
-    inside = set(index.documents.first[members].tolist()) | set(members)
+    every = index.members[index.slice(int(index.group_of[members[0]]))]
+    inside = np.zeros(len(index.documents), np.bool_)
+    inside[every] = inside[index.documents.first[every]] = True
     head = int(index.documents.first[members[0]])
     outside: list[tuple[float, bool, str, int, int]] = []
     for member in sorted(set(index.documents.first[members].tolist())):
         partners, places = index.pairs.around(member)
-        values = index.pairs.similarity[places]
+        beyond = ~inside[partners]
+        values = index.pairs.similarity[places[beyond]]
         outside += [
             (-value, member != head, str(index.documents.id(partner)), partner, member)
-            for partner, value in zip(partners.tolist(), values.tolist(), strict=True)
-            if partner not in inside
+            for partner, value in zip(partners[beyond].tolist(), values.tolist(), strict=True)
         ]
     nearest: dict[int, tuple[int, float, int]] = {}
     for value, _, _, partner, member in sorted(outside):
