@@ -250,9 +250,25 @@ def test_the_keyboard_can_leave_every_part_of_a_pair(page: Any, desk: Desk) -> N
     assert len(seen) >= page.locator("a[href], button:not([disabled]), summary").count() - 5
 
 
+def test_keys_decide_the_shown_line_or_row_of_a_group_filtered_by_kind(page: Any, desk: Desk) -> None:
+    page.goto(f"/groups/{key_of(desk, 'memo-1')}?kind=amount&sort=0.0")
+    page.keyboard.press("j")
+    line = focused(page)
+    page.keyboard.press("j")  # past the heads, which sort
+    row = focused(page)
+    assert row.startswith("memo-")
+    assert (press(page, desk, "1").changes, focused(page)) == (1, row)
+    assert "kind=amount&sort=0.0" in page.url
+    press(page, desk, "u")
+    page.locator("table.alike tr.way a").focus()
+    assert (press(page, desk, "2").changes, focused(page)) == (6, line)
+    press(page, desk, "u")
+
+
 def pages_of(desk: Desk) -> list[str]:
     addresses = ["/", "/?filter=size>(", "/queues/undecided", "/threshold", "/kinds", "/kinds?kind=numbers+only"]
     addresses += ["/history", "/sitting", "/batches", "/export", "/keys", "/groups/99999"]
+    addresses.append(f"/groups/{key_of(desk, 'memo-1')}?kind=amount")
     for id in ("memo-1", "letter", "ar-1", "ja-1"):
         key = key_of(desk, id)
         member = next(each.key for each in desk.group(key).members if not each.representative)
@@ -264,10 +280,10 @@ def test_axe_finds_no_violation_on_any_page(chrome: Any, address: str, desk: Des
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
     addresses = pages_of(desk)
     whole, pairs = (
-        addresses[:13],
-        addresses[13 :: 3 if FULL else 12],
+        addresses[:14],
+        addresses[14 :: 3 if FULL else 12],
     )  # of the later groups only the comparison, in other scripts
-    schemes = {"light": [*whole, *pairs], "dark": [addresses[place] for place in (0, 3, 10, 11)]}
+    schemes = {"light": [*whole, *pairs], "dark": [addresses[place] for place in (0, 3, 10, 11, 12)]}
     for scheme, chosen in schemes.items():
         context = chrome.new_context(base_url=address, color_scheme=scheme)
         page = context.new_page()

@@ -373,7 +373,7 @@ AlikeKind = Literal[
 ]
 """The difference of a member in a place; none in a word, number or sign; or a text that is long or not read."""
 
-ALIKE_KINDS: tuple[AlikeKind, ...] = get_args(AlikeKind)
+LINE_KINDS: tuple[AlikeKind, ...] = get_args(AlikeKind)
 
 
 @dataclass(frozen=True)
@@ -405,6 +405,8 @@ class AlikeLine:
     """What differs: amount, date, name, sign, OCR, moved, paragraph, sentence or words."""
     places: tuple[str, ...]
     """The text of the representative in each shown place where the members differ from each other."""
+    columns: tuple[int, ...]
+    """The numbers of these places among all of the line."""
     rows: tuple[AlikeRow, ...]
     """The members, those that differ by the same words together, the most first."""
 

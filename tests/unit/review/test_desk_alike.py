@@ -114,16 +114,32 @@ def test_another_representative_leaves_the_same_members_to_judge(desk: Desk) -> 
     assert not any(member.exact_copy for member in desk.group(group.key).members if str(member.id) == "deed-3")
 
 
-def places_of(desk: Desk, seconds: float) -> str:
-    """The differences in the list of groups, which compares members for some time."""
-    desk._lines.alike.seconds_listed = seconds
+def test_of_many_places_those_of_the_kind_are_shown(tmp_path: Path) -> None:
+    texts = {"deed": DEED}
+    for n, word in enumerate(("under", "by", "in"), 2):
+        text = DEED.replace("1,200.00", f"{n}00.00")
+        for clause in ("clause1", "clause4", "clause7", "clause9"):
+            text = text.replace(f"{clause} of", f"{clause} {word}")
+        texts[f"deed-{n}"] = text
+    with closing(Desk.open(make_result(tmp_path, texts, threshold=0.2, keep="first"))) as own:
+        (line,) = view_of(own, None).alike
+        assert (line.more, line.columns, line.kinds) == (2, (0, 1, 2), ("words", "amount"))
+        (line,) = view_of(own, "amount").alike
+        assert (line.places, line.columns, line.more) == (("of", "of", "1,200.00"), (0, 1, 4), 2)
+        (line,) = sorted_by_place((line,), 0, 4)
+        assert [row.texts[2] for row in line.rows] == ["200.00", "300.00", "400.00"]
+
+
+def places_of(desk: Desk, share: float) -> str:
+    """The differences in the list of groups, which compares members in a share of its time."""
+    desk._lines.alike.share_listed = share
     (group,) = desk.groups(Question()).lines
     return group.places
 
 
 def test_the_list_names_the_places_of_small_groups(desk: Desk) -> None:
     assert places_of(desk, 0.0) == ""
-    assert places_of(desk, 60.0) == "name, amount, paragraph · 3 places"
+    assert places_of(desk, 1.0) == "name, amount, paragraph · 3 places"
     desk._lines.forget()
     assert places_of(desk, 0.0) == ""
 
@@ -132,7 +148,7 @@ def test_of_a_large_group_the_list_compares_the_least_similar_member(tmp_path: P
     texts = {f"deed-{n}": DEED.replace("1,200.00", f"{n},100.00") for n in range(8)}
     texts["deed-8"] = texts["deed-0"].replace("Anna Berg", "the Mayor of the town") + NOTICE
     with closing(Desk.open(make_result(tmp_path, texts, threshold=0.3, keep="first"))) as own:
-        assert places_of(own, 60.0) == "words, paragraph · 2 places · 1 of 8 compared"
+        assert places_of(own, 1.0) == "words, paragraph · 2 places · 1 of 8 compared"
         (group,) = own.groups(Question()).lines
         own.group(group.key)
         assert places_of(own, 0.0) == "amount, words, paragraph · 3 places"
@@ -142,13 +158,13 @@ def test_the_list_names_no_places_of_texts_that_are_long_or_not_read(tmp_path: P
     long = " ".join(f"word{n}" for n in range(9000))
     texts = {"long-1": f"{long} 10", "long-2": f"{long} 20", "deed": DEED, "deed-1": DEED + NOTICE}
     with closing(Desk.open(make_result(tmp_path, texts, keep="first"))) as own:
-        own._lines.alike.seconds_listed = 60.0
+        own._lines.alike.share_listed = 1.0
         assert [line.places for line in own.groups(Question(order="place")).lines] == ["", "paragraph · 1 place"]
         own.group(own.groups(Question("id:long-1")).lines[0].key)
         assert own.groups(Question("id:long-1")).lines[0].places == "amount · 1 place"
     (tmp_path / "none").mkdir()
     with closing(Desk.open(make_result(tmp_path / "none", TEXTS, store_texts=False, threshold=0.3))) as own:
-        assert places_of(own, 60.0) == ""
+        assert places_of(own, 1.0) == ""
 
 
 def view_of(desk: Desk, kind: AlikeKind | None) -> GroupView:

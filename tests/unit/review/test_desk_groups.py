@@ -212,7 +212,7 @@ def test_the_page_of_a_large_group_lists_its_first_members(tmp_path: Path) -> No
     assert "300 of 700" in view.notes[0]
     assert not any(member.exact_copy for member in view.members)
     assert view.table == ()
-    assert view.outside == ()  # the members that are not listed are no other group
+    assert view.outside == ()  # nor those that the page leaves out
     desk.close()
 
 
@@ -522,11 +522,15 @@ def reads(result: Path) -> Iterator[tuple[Desk, CountedReads]]:
 
 def test_a_page_reads_the_stored_texts_once(reads: tuple[Desk, CountedReads]) -> None:
     desk, texts = reads
+    desk._lines.alike.share_listed = 0.0
     first = lines(desk)
     assert (len(first), texts.single) == (3, [])
     assert texts.batches == [5]  # two of each group with differences, one of a group of copies
-    assert lines(desk) == first
-    assert (texts.batches, texts.single) == ([5], [])
+    desk._lines.alike.share_listed = 1.0
+    second = lines(desk)
+    assert [line.places for line in second.values()] != [line.places for line in first.values()]
+    assert lines(desk) == second
+    assert (texts.batches, texts.single) == ([5], [3])  # the other member of a group that differs
 
 
 @pytest.mark.parametrize("few", [2, 3])

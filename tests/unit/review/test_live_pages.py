@@ -523,6 +523,32 @@ def test_a_group_is_filtered_by_what_differs(tmp_path: Path) -> None:
         assert "rows 61 to 67 of 67" in pages.get("/groups/0?kind=amount&rows=0.60&sort=0.0").words
 
 
+def test_many_lines_are_shown_in_parts(tmp_path: Path) -> None:
+    """Each member has another word less."""
+    words = [f"{one}{other}" for one in "abcdefghijklmno" for other in "abcdefghij"]
+    texts = {f"n{n}": " ".join(words[: n * 2] + words[n * 2 + bool(n) :]) for n in range(72)}
+    with pages_of(tmp_path, texts) as pages:
+        first = pages.get("/groups/0?kind=words")
+        assert "60 of 71 lines, 60 of 71 members" in first.words
+        assert first.text.count('class="way"') == 60
+        rest = pages.get("/groups/0?kind=words&lines=60")
+        assert 'href="/groups/0?kind=words&amp;lines=60"' in first.text
+        assert "11 of 71 lines" in rest.words
+        assert 'href="/groups/0?kind=words"' in rest.text
+        decided = pages.submit(rest, "/decide", ("verdict", "duplicate"))
+        assert decided.to == "/groups/0?kind=words&lines=60&done=1"
+
+
+def test_a_pair_leads_back_to_the_kinds_of_its_group(tmp_path: Path) -> None:
+    with pages_of(tmp_path, {**TEXTS, "notice-14": NOTICE.replace("12", "14")}) as pages:
+        assert 'href="/pairs/1/0?kind=amount"' in pages.get("/groups/0?kind=amount").text
+        pair = pages.get("/pairs/1/0?kind=amount")
+        assert pair.text.count('href="/groups/0?kind=amount"') == 2
+        decided = pages.submit(pair, "/decide", ("verdict", "duplicate"))
+        assert decided.to == "/pairs/5/0?kind=amount&was_a=1&was_b=0&done=1"
+        assert pages.get("/pairs/1/0?kind=amounts").status == 422
+
+
 def test_a_kind_that_no_member_has_leads_to_the_whole_group(pages: Pages) -> None:
     empty = pages.get("/groups/0?kind=date")
     assert "under “date”: 2 of 2 members" in empty.words

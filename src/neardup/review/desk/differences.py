@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -41,8 +41,8 @@ LISTED_BYTES = 1 << 16
 SHOWN_PLACES, SHOWN_KINDS, WIDTH = 3, 4, 40
 """Places of a line and kinds of a group that are shown, and columns of the text of a place."""
 NO_PLACE, NOT_COMPARED = "no word, number or sign differs", "not compared: long, or not to be read"
-ROWS, MORE_ROWS = 60, 200
-"""Rows of members that differ alike, on the page of their group and on a page of their own."""
+MOST_LINES, ROWS, MORE_ROWS = 60, 60, 200
+"""Lines on a page of a group, and rows of a line there and on a page of its own."""
 
 _PLURALS = {
     "amount": "amounts",
@@ -251,8 +251,8 @@ class AlikeMembers:
 
     seconds_beside = 0.1
     """The time that the page of a pair takes to compare the other members of its group."""
-    seconds_listed = 0.05
-    """The time since its beginning until which the page of a list compares members of its groups."""
+    share_listed = 1 / 40
+    """The share of the time of a page, since its beginning, in which a list compares members of its groups."""
 
     def __init__(self, documents: ResultDocuments, reader: TextReader) -> None:
         self._documents, self._reader = documents, reader
@@ -267,12 +267,19 @@ class AlikeMembers:
         with self._lock:
             self._brief, self._briefs = {}, 0
 
-    def compare(self, head: int, members: Iterable[int], budget: Budget) -> None:
-        """Compare members of a list, while there is time; long ones are left to the page of their group."""
-        sizes, known = self._documents.bytes, self._brief.get(head, {})
-        waiting = [one for one in members if one not in known and int(sizes[one] + sizes[head]) <= LISTED_BYTES]
+    def compare(self, members: Mapping[int, Sequence[int]], budget: Budget) -> None:
+        """Compare members with their representatives, while there is time; long ones are left to their groups."""
+        sizes = self._documents.bytes
+        waiting: dict[int, list[int]] = {}
+        for head, those in members.items():
+            known = self._brief.get(head, {})
+            short = [one for one in those if one not in known and int(sizes[one] + sizes[head]) <= LISTED_BYTES]
+            waiting |= {head: short} if short else {}
         if waiting and budget.allows():
-            self._compare(head, waiting, budget, {})
+            self._reader.read_ahead(one for head, those in waiting.items() for one in (head, *those))
+        for head, those in waiting.items():
+            if budget.allows():
+                self._compare(head, those, budget, {})
 
     def in_words(self, head: int, members: int) -> str:
         """Return how members differ, of those that are compared by now, and in how many places."""
@@ -370,7 +377,7 @@ def alike_lines(
     some = ((number, [member for member in own if member in fits]) for number, (_, own) in enumerate(order))
     return (
         tuple(
-            _line(number, [changes[member] for member in own], [members[member] for member in own])
+            _line(number, [changes[member] for member in own], [members[member] for member in own], kind)
             for number, own in some
             if own
         ),
@@ -414,11 +421,20 @@ def _place(change: TextChange) -> _Place:
     return _Place(change.begin, change.end, bool(change.before), bool(change.after))
 
 
-def _line(number: int, changes: list[tuple[TextChange, ...] | None], members: list[MemberFacts]) -> AlikeLine:
-    """Return the line of members that differ in the same places, with the changes of each."""
+def _line(
+    number: int,
+    changes: list[tuple[TextChange, ...] | None],
+    members: list[MemberFacts],
+    kind: AlikeKind | None,
+) -> AlikeLine:
+    """Return the line of members that differ in the same places; places of the ``kind`` come before others."""
     columns = [list(column) for column in zip(*(own or () for own in changes), strict=True)]
-    varied = [place for place, column in enumerate(columns) if len(set(map(_new_text, column))) > 1]
-    differ = NOT_COMPARED if changes[0] is None else ", ".join(map(_words, columns[:SHOWN_PLACES])) or NO_PLACE
+    kinds = [{change.what for change in column} for column in columns]
+    order = sorted(range(len(columns)), key=lambda place: kind not in kinds[place])
+    shown = sorted(order[:SHOWN_PLACES])
+    varied = sorted([place for place in order if len(set(map(_new_text, columns[place]))) > 1][:SHOWN_PLACES])
+    differ = ", ".join(_words(columns[place]) for place in shown) or NO_PLACE
+    differ = NOT_COMPARED if changes[0] is None else differ
     rows: dict[tuple[str, ...], list[MemberFacts]] = defaultdict(list)
     for own, member in zip(changes, members, strict=True):
         rows[tuple(map(_new_text, own or ()))].append(member)
@@ -427,12 +443,13 @@ def _line(number: int, changes: list[tuple[TextChange, ...] | None], members: li
         "; not compared: ".join(filter(None, (differ, ", ".join(members[0].beside)))),
         max(0, len(columns) - SHOWN_PLACES),
         tuple(dict.fromkeys((*map(_kind, columns), *(change.what for own in changes for change in own or ())))),
-        tuple(_heading(columns[place]) for place in varied[:SHOWN_PLACES]),
+        tuple(_heading(columns[place]) for place in varied),
+        tuple(varied),
         tuple(
             AlikeRow(
                 those[0].id,
                 tuple(member.key for member in those),
-                tuple(shorten(texts[place], WIDTH) for place in varied[:SHOWN_PLACES]),
+                tuple(shorten(texts[place], WIDTH) for place in varied),
                 sum(member.undecided for member in those),
                 sum(member.copies for member in those),
             )
@@ -479,26 +496,29 @@ def _flat(text: str) -> str:
 
 def sorted_by_place(lines: tuple[AlikeLine, ...], number: int, place: int) -> tuple[AlikeLine, ...]:
     """Return the lines, one of them with its rows in the order of a place: numbers by size, dates by day."""
-    return tuple(
-        replace(line, rows=tuple(sorted(line.rows, key=lambda row: order_of(row.texts[place]))))
-        if line.number == number and place < len(line.places)
-        else line
-        for line in lines
-    )
+
+    def in_order(line: AlikeLine) -> tuple[AlikeRow, ...]:
+        if line.number != number or place not in line.columns:
+            return line.rows
+        column = line.columns.index(place)
+        return tuple(sorted(line.rows, key=lambda row: order_of(row.texts[column])))
+
+    return tuple(replace(line, rows=in_order(line)) for line in lines)
 
 
 def shown_rows(
-    lines: Sequence[AlikeLine], asked: tuple[int, int] | None
+    lines: Sequence[AlikeLine], asked: tuple[int, int] | None, begin: int = 0
 ) -> list[tuple[AlikeLine, int, tuple[AlikeRow, ...]]]:
-    """Return the lines, each with the place of its first row on the page, and the rows there.
+    """Return the lines of a page, each with the place of its first row there, and the rows.
 
-    ``asked`` are the number of one line, which is shown alone, and its first row; without that row all are shown.
+    ``begin`` is the place of the first line. ``asked`` are the number of one line, which is shown alone, and its
+    first row; without that row they do not count.
     """
     if asked is not None:
         for line in lines:
             if line.number == asked[0] and line.rows[asked[1] :]:
                 return [(line, asked[1], line.rows[asked[1] : asked[1] + MORE_ROWS])]
-    return [(line, 0, line.rows[:ROWS]) for line in lines]
+    return [(line, 0, line.rows[:ROWS]) for line in lines[begin : begin + MOST_LINES]]
 
 
 def order_of(text: str) -> tuple[int, float, str]:

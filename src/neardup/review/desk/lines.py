@@ -3,7 +3,6 @@
 import re
 import threading
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -63,25 +62,23 @@ class Lines:
         The places that differ are those of the members compared by now: of each group the least similar one, then
         of small groups all, as far as this page has time, and all members of groups whose page was open.
         """
-        listed = Budget(self.alike.seconds_listed)
+        seconds = self.reader.seconds * self.alike.share_listed
+        listed = Budget(seconds)
         self.read_ahead((document for group in groups for document in self._read_for(group)), budget)
         for group in groups:
             self.words(int(self.made.heads[group]), budget)
-        lines = [self._group(group, budget) for group in groups]
-        for group in groups:
-            self._compare(group, [self._least(group)], listed)
-        for group in groups:
-            if self.made.pairs[group] <= FEW:
-                self._compare(group, self._near(group).tolist(), listed)
-        return tuple(
-            replace(line, places=self.alike.in_words(int(self.made.heads[group]), line.pairs))
-            for line, group in zip(lines, groups, strict=True)
-        )
+            self._differs(group, int(self.made.heads[group]), budget)
+        least = {group: [place] for group in groups if (place := self._least(group)) >= 0}
+        self._compare(least, listed)
+        if listed.seconds_left() > seconds / 2:  # texts are read
+            few = (group for group in groups if self.made.pairs[group] <= FEW)
+            self._compare({group: self._near(group).tolist() for group in few}, listed)
+        return tuple(self._group(group, budget) for group in groups)
 
-    def _compare(self, group: int, places: list[int], budget: Budget) -> None:
-        """Compare the members at some places, if they are any, with the representative, while there is time."""
-        members = [int(self.index.members[place]) for place in places if place >= 0]
-        self.alike.compare(int(self.made.heads[group]), members, budget)
+    def _compare(self, some: dict[int, list[int]], budget: Budget) -> None:
+        """Compare the members at some places of groups with their representatives."""
+        heads, members = self.made.heads, self.index.members
+        self.alike.compare({int(heads[group]): members[places].tolist() for group, places in some.items()}, budget)
 
     def _near(self, group: int) -> Int64s:
         """Return the places of the members to judge."""
@@ -155,6 +152,7 @@ class Lines:
             folder,
             self._removed_count(group),
             self._kinds(group),
+            self.alike.in_words(int(self.made.heads[group]), int(self.made.pairs[group])),
         )
 
     def _kinds(self, group: int) -> tuple[str, ...]:

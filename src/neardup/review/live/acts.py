@@ -117,6 +117,8 @@ def _to_group(request: ReviewRequest, group: int | None, **values: Any) -> str:
 def _to_pair(request: ReviewRequest, pair: tuple[int, int], **values: Any) -> str:
     """Return the address of a pair, with the view that the reader chose."""
     views = {name: request.text(name) for name in CARRIED}
+    if set(pair) & set(request.pair("a", "b") or ()):  # the group of the pair that the form is about
+        views["kind"] = request.text("kind")
     return request.to(f"/pairs/{pair[0]}/{pair[1]}", **{**views, **values})
 
 

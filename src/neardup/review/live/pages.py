@@ -25,8 +25,8 @@ from neardup.display import distinct, duration, middle_cut, without_common
 from neardup.display.pictures import CountCurves
 from neardup.errors import QueryError
 from neardup.io.outputs import for_spreadsheets
-from neardup.review.desk.differences import shown_rows, sorted_by_place
-from neardup.review.source import ALIKE_KINDS, ORDERS, QUEUES, MemberLine, Question, Queue, ThresholdLine
+from neardup.review.desk.differences import MOST_LINES, shown_rows, sorted_by_place
+from neardup.review.source import LINE_KINDS, ORDERS, QUEUES, AlikeKind, MemberLine, Question, Queue, ThresholdLine
 from neardup.service.web.limits import Client, RefusedError
 from neardup.service.web.middleware import SECURITY
 
@@ -93,7 +93,7 @@ NAME_WIDTH = 40
 VIEWS = ("sides", "list", "quotes")
 CARRIED = ("view", "numbers", "ocr")
 """The choices of a pair that the next one has, too."""
-CHOSEN = ("kind", "rows", "sort")
+CHOSEN = ("kind", "lines", "rows", "sort")
 """The choices on the page of a group that a change leaves as they are."""
 
 QUOTED = ("20", "50", "10")
@@ -332,12 +332,12 @@ def groups(desk: Desk, request: ReviewRequest) -> LivePage:
 
 def group(desk: Desk, request: ReviewRequest) -> LivePage:
     """A group."""
-    kind = request.one_of("kind", ALIKE_KINDS) if request.text("kind") else None
+    kind = kind_of_group(request)
     view, sort = desk.group(request.path["group"], question_of(request), kind), request.place("sort")
     if sort is not None:
         view = replace(view, alike=sorted_by_place(view.alike, *sort))
     first = next((member for member in view.members if member.representative), view.members[0])
-    begin = request.whole("from") or 0
+    begin, after = request.whole("from") or 0, request.whole("lines") or 0
     end = begin + MEMBERS
     here = view.members[begin:end]
     ids = {row.members[0]: str(row.id) for line in view.alike for row in line.rows}
@@ -349,7 +349,8 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
         "kind": kind,
         "choices": group_choices(request),
         "few": FEW_MEMBERS,
-        "ways": shown_rows(view.alike, request.place("rows")),
+        "ways": shown_rows(view.alike, request.place("rows"), after),
+        "after": after + MOST_LINES if after + MOST_LINES < len(view.alike) and not request.text("rows") else None,
         "shown": here if first in here else [first, *here],
         "shared": shared_values(view.members),
         "folder": folder,
@@ -362,6 +363,11 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
         "undecided": desk.next_undecided(view.key, question_of(request)),
     }
     return LivePage("group.html", {"group": view, **values})
+
+
+def kind_of_group(request: ReviewRequest) -> AlikeKind | None:
+    """Return the kind of difference by which the page of a group is filtered."""
+    return request.one_of("kind", LINE_KINDS) if request.text("kind") else None
 
 
 def group_choices(request: ReviewRequest) -> dict[str, str]:
@@ -453,7 +459,7 @@ def _compared_values(desk: Desk, request: ReviewRequest) -> dict[str, Any]:
         "lengths": QUOTED,
         "length": length,
         "came": came_from(request),
-        "keep": {**came_from(request), "queue": queue or ""},
+        "keep": {**came_from(request), "queue": queue or "", "kind": kind_of_group(request) or ""},
     }
 
 

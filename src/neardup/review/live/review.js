@@ -142,7 +142,7 @@ addEventListener("popstate", () => { if (page() !== current) location.reload(); 
 
 // ---- lists and differences ----
 
-const lines = () => all("table.list > tbody > tr").map((row) => one("th a[href]", row)).filter((link) => link && link.checkVisibility());
+const lines = () => all("table.list > tbody > tr:not(.heads)").map((row) => one("th a[href]", row)).filter((link) => link && link.checkVisibility());
 const differences = () => all("main [id]").filter((each) => /^d\d+$/.test(each.id));
 
 function step(items, by, chosen) {
