@@ -488,6 +488,12 @@ def test_a_page_that_is_not_complete_refreshes_itself(
         assert page.get_by_text("No group").count() == page.locator("[data-refresh]").count() == 0
         assert focused(page) == "Show all groups b"  # with its key
         said(page, "complete now")
+        own._lines.forget()
+        own._reader.seconds = 0.0
+        page.goto(f"/groups/{key_of(own, 'memo-1')}")
+        assert page.locator("details[open] form").count() > 0  # what nobody typed into is no reason to wait
+        own._reader.seconds = 60.0
+        page.wait_for_selector("table.alike")
 
 
 def test_right_to_left_text_runs_that_way_where_it_is_folded(page: Any, desk: Desk) -> None:

@@ -421,6 +421,11 @@ class AlikeLine:
         return sum(len(row.members) + row.copies for row in self.rows)
 
     @property
+    def copies(self) -> int:
+        """The exact copies of its members."""
+        return sum(row.copies for row in self.rows)
+
+    @property
     def undecided(self) -> int:
         """The members without a verdict."""
         return sum(row.undecided for row in self.rows)

@@ -116,8 +116,8 @@ def test_another_representative_leaves_the_same_members_to_judge(desk: Desk) -> 
 
 def test_of_many_places_those_of_the_kind_are_shown(tmp_path: Path) -> None:
     texts = {"deed": DEED}
-    for n, word in enumerate(("under", "by", "in"), 2):
-        text = DEED.replace("1,200.00", f"{n}00.00")
+    for n, word in enumerate(("under", "by", "in")):
+        text = DEED.replace("1,200.00", f"{4 - n}00.00")
         for clause in ("clause1", "clause4", "clause7", "clause9"):
             text = text.replace(f"{clause} of", f"{clause} {word}")
         texts[f"deed-{n}"] = text

@@ -523,6 +523,15 @@ def test_a_group_is_filtered_by_what_differs(tmp_path: Path) -> None:
         assert "rows 61 to 67 of 67" in pages.get("/groups/0?kind=amount&rows=0.60&sort=0.0").words
 
 
+def test_a_column_sorts_by_its_place_though_others_before_it_are_not_shown(tmp_path: Path) -> None:
+    monday = NOTICE.replace("Friday", "Monday")
+    texts = {"notice": NOTICE, **{f"m{n}": monday.replace("12", str(n)) for n in (15, 14, 13)}}
+    with pages_of(tmp_path, texts) as pages:
+        assert 'href="/groups/0?sort=0.1">12' in pages.get("/groups/0").text
+        by_amount = pages.get("/groups/0?sort=0.1").text
+        assert re.findall(r'<td dir="auto"[^>]*>(\d+)</td>', by_amount) == ["13", "14", "15"]
+
+
 def test_many_lines_are_shown_in_parts(tmp_path: Path) -> None:
     """Each member has another word less."""
     words = [f"{one}{other}" for one in "abcdefghijklmno" for other in "abcdefghij"]

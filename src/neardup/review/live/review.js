@@ -328,7 +328,7 @@ function later() {
 async function refresh() {
   const active = document.activeElement;
   const typing = active && active.matches("input:not([type=radio], [type=checkbox]), textarea, select");
-  if (busy || typing || one("main details[open] form")) return later();
+  if (busy || typing || one("details details[open] form")) return later();
   const address = location.href;
   try {
     const answer = await fetch(address, { credentials: "same-origin" });
