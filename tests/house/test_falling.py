@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 430,  # 426 before sets as input, 428 before rows of tables, 429 before spellings
-    "import lines": 6737,  # 6,700 before sets as input, 6,712 before rows of tables, 6,721 before spellings
+    "modules": 431,  # 430 before reports were verified
+    "import lines": 6772,  # 6,737 before reports were verified
     "modules below 100 lines": 11,
     "constants after the first function": 184,
     "modules named by a participle": 0,

@@ -45,7 +45,7 @@ WINGS: dict[str, tuple[str, ...]] = {
         *(f"service.web.{name}" for name in ("limits", "middleware", "monitoring", "server")),
     ),
     "corpus": ("corpus.advice", "corpus.decontamination", "corpus.passages"),
-    "review": ("review.desk.desk", "review.live.app", "review.report.content"),
+    "review": ("review.desk.desk", "review.live.app", "review.report.content", "review.report.verifier"),
     "spark": ("spark.decontamination", "spark.dedup", "spark.files", "spark.job"),
     "verifier": ("verifier",),
     "cli": (),

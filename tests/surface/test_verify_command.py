@@ -206,3 +206,44 @@ def test_a_table_may_have_the_recorded_columns_alone() -> None:
 def test_a_packed_input_is_read() -> None:
     for suffix, packed in (("xz", lzma.compress), ("gz", gzip.compress), ("bz2", bz2.compress)):
         assert verifier.unpacked(f"in.jsonl.{suffix}", packed(b"content")) == b"content"
+
+
+# --- a report
+
+
+def test_a_report_is_compared_with_its_result(run: Run, own: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert run("dedup", own, "-o", tmp_path / "out").status == 0
+    assert run("report", tmp_path / "out", "-o", page, "--by", "Ann", "--pairs", "2").status == 0
+    shown = run("verify", tmp_path / "out", "--report", page)
+    assert shown.status == 0
+    assert has_parts(shown.out.splitlines()[-1], "verified", "no difference")
+    assert has_parts(shown.out, "only stated", "report by: Ann")
+    text = page.read_text(encoding="utf-8")
+    page.write_bytes(text.replace("</main>", "<p>Approved.</p></main>").replace("\n", "\r\n").encode())
+    status, said = answer(run, tmp_path / "out", "--report", page)
+    assert (status, len(said["differences"]), said["not_looked_at"]) == (1, 1, {})
+    assert has_parts(said["differences"][0], "the page has", "Approved.")
+    assert run("verify", tmp_path / "out", "--report", page).out.splitlines()[-1].startswith("difference")
+    page.write_bytes(text.replace("\n", "\r\n").encode())
+    assert answer(run, tmp_path / "out", "--report", page)[0] == 0
+
+
+def test_a_report_beside_a_changed_result_is_a_difference(run: Run, own: Path, tmp_path: Path) -> None:
+    page, out = tmp_path / "report.html", tmp_path / "out"
+    assert run("dedup", own, "-o", out).status == 0
+    assert run("report", out, "-o", page).status == 0
+    (out / "kept.jsonl").write_bytes(b"")
+    status, said = answer(run, out, "--report", page)
+    assert status == 1
+    assert has_parts(said["differences"][0], "result itself", "kept.jsonl")
+
+
+def test_a_report_alone_is_read(run: Run, own: Path, tmp_path: Path) -> None:
+    assert run("dedup", own, "-o", tmp_path / "out").status == 0
+    for more in (["--sample", "2"], [own]):
+        assert has_parts(run("verify", tmp_path / "out", *more, "--report", own).err, "--report", "Leave them out")
+    for page in (own, tmp_path / "nowhere.html"):
+        refused = run("verify", tmp_path / "out", "--report", page)
+        assert refused.status == 2
+        assert has_parts(refused.err, page.name, "Allowed: ", "neardup report")

@@ -42,12 +42,16 @@ _BEGINNING = 300
 DOCUMENTS, KEPT, PAIRS = "documents", "kept", "pairs"
 _SHOWN = 10
 """Unknown ids to name."""
+_DIFFERENCES = 40
+"""Differences of a report to name."""
 
 
 def verify(options: on_results.VerifyOptions) -> int:
     """Derive a result again; print a line for each check, the first difference, and the parts left out."""
     from neardup.deduplication.texts import fetched_inputs
 
+    if options.report is not None:
+        return _verify_report(options, options.report)
     with fetched_inputs(options.out, options.inputs) as inputs:
         return _verify(replace(options, inputs=inputs), compared=inputs != options.inputs)
 
@@ -90,6 +94,50 @@ def _verify(options: on_results.VerifyOptions, compared: bool) -> int:
     if difference is None:
         return UNSEEN if unseen else DONE
     return DIFFERENT
+
+
+def _verify_report(options: on_results.VerifyOptions, page: Path) -> int:
+    """Count a report again; print a line for each check, each difference, and the parts left out."""
+    from neardup.deduplication.results import require_result
+    from neardup.io.files import beginning
+    from neardup.review.report.verifier import ReportVerifier
+    from neardup.verifier import DifferenceError, Verifier
+
+    if options.sample or options.inputs:
+        raise SettingError(
+            "--report is given with inputs or --sample",
+            "The page alone: it is compared with the result, not with the documents",
+            "Leave them out, and verify the result by a command of its own",
+        )
+    require_result(options.out)
+    try:
+        verifier = ReportVerifier(options.out, typed_text(page), beginning(page))
+    except OSError as error:
+        raise InputError(f"{page}: {error.strerror}", "A page that neardup report has written") from None
+    lines, differences = {}, []
+    try:
+        lines["manifest"] = Verifier(options.out).check("manifest")
+    except DifferenceError as error:
+        differences.append(f"The result itself was changed: {error}")
+    lines |= {check: verifier.check(check) for check in ReportVerifier.CHECKS}
+    differences += [one.sentence for one in verifier.mismatches]
+    unseen = {what: count for what, count in sorted(verifier.unseen.items()) if count}
+    if options.json:
+        parts = {"checks": lines, "differences": differences, "stated": verifier.stated, "not_looked_at": unseen}
+        typer.echo(notation.dumps(parts, indent=2))
+        return DIFFERENT if differences else UNSEEN if unseen else DONE
+    shown = [*lines.items(), *(("only stated", f"{what}: {words}") for what, words in verifier.stated.items())]
+    shown += [("not looked at", f"{number(count)} {what}") for what, count in unseen.items()]
+    shown += [("difference", sentence) for sentence in differences[:_DIFFERENCES]]
+    shown += [("differences", counted(len(differences), "difference"))] * (len(differences) > _DIFFERENCES)
+    shown += (
+        []
+        if differences
+        else [("verified", "no difference from the result; neardup verify OUT counts the result itself")]
+    )
+    for name, line in shown:
+        typer.echo(f"{name:<14}{printable(line)}")
+    return DIFFERENT if differences else UNSEEN if unseen else DONE
 
 
 def show(options: on_results.ShowOptions) -> int:

@@ -18,7 +18,7 @@ from neardup.io.writers.kept_parquet import waiting_bytes, writer_threads
 from neardup.io.writers.kept_rows import WrittenRows, check_extra
 from neardup.io.writers.mirrors import LEFT_OUT, Mirror, fetched_copy, holds_fingerprints
 from neardup.io.writers.object_stores import names_in, staging_path, url_of
-from neardup.io.writers.output import OutputMetrics, OutputRedline, REDLINE_MARK, write_table
+from neardup.io.writers.output import OutputMetrics, OutputRedline, REDLINE_MARK, stamped_page, write_table
 from neardup.io.writers.scratch import (
     FiledTable, FinishedParts, NumberFile, RunJournal, Scratch, TABLE_ROWS, discard, drop_pages, journal_here,
     journal_of, scratch_array, scratch_folder, working_in,

@@ -42,7 +42,9 @@ class VerifyOptions(CommandOptions):
 
     The program that does it is one file without any of the code that made the result: neardup/verifier.py, which
     runs by itself. Exit status: 0 everything was looked at, and is right; 1 a difference; 2 error; 3 no
-    difference was seen, but some parts, which are listed, were not looked at.
+    difference was seen, but some parts, which are listed, were not looked at. With --report it counts
+    the figures and rows of a report again, and writes its page again: both are as in the result, or it
+    names each difference.
     """
 
     WITHOUT: ClassVar = {
@@ -52,12 +54,18 @@ class VerifyOptions(CommandOptions):
         "resume": "a verdict on half of a result is none; --sample N bounds the work",
         "predict": "--sample N bounds the work",
     }
-    EXAMPLES: ClassVar = (("neardup verify cleaned", "every table, kept row and count is derived again"),)
+    EXAMPLES: ClassVar = (
+        ("neardup verify cleaned", "every table, kept row and count is derived again"),
+        ("neardup verify cleaned --report report.html", "the figures and rows of a mailed page are counted again"),
+    )
 
     out: Path = replace(general.RESULT, at_url=WHOLE_AT_URL).field()
     inputs: list[str] = Declared(
         (), (), "The inputs, if they are elsewhere: files of the same names.", "IN"
     ).field()
+    report: Path | None = option(
+        "--report", None, "In place of the result: a page of neardup report about it, compared with it.", "PAGE"
+    )
     sample: int = option("--sample", 0, "Count this many pairs, drawn at random, in place of all.", "NUMBER")
     json: bool = general.JSON.field()
 
@@ -66,8 +74,9 @@ class VerifyOptions(CommandOptions):
 class ReportOptions(CommandOptions):
     """Write a page about a result, to hand over: inputs, method, figures, open questions and groups.
 
-    The page needs no network and runs no script. --pairs or --megabytes
-    adds an appendix: the groups and pairs to look at first, and texts side by side. Exit status: 0 done; 2 error.
+    The page needs no network and runs no script, and neardup verify --report compares it with the result.
+    --pairs or --megabytes adds an appendix: the groups and pairs to look at first, and texts side by side.
+    Exit status: 0 done; 2 error.
     """
 
     result: Path = general.RESULT.field()

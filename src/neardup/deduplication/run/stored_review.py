@@ -61,13 +61,15 @@ def read_review(folder: str | Path) -> ReviewedResult:
     return given
 
 
-def review_in(ranks: pa.Table, folder: str | Path) -> ReviewedResult:
+def review_in(ranks: pa.Table, folder: str | Path, until: int | None = None) -> ReviewedResult:
     """Read the decisions in the folder of a result with this table of ranks; there may be none yet.
 
-    Raises FormatError for damaged decisions.
+    ``until`` is the last action that counts, by default that of the folder. Raises FormatError for damaged
+    decisions.
     """
     with DecisionStore(Path(folder), read_only=True) as store:
-        return ReviewedResult(str(folder), store.state(), sizes_of(ranks))
+        state = store.state() if until is None else store.state_after(until)
+        return ReviewedResult(str(folder), state, sizes_of(ranks))
 
 
 Result = TypeVar("Result", bound=ResultRecord)

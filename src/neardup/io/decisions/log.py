@@ -42,9 +42,11 @@ _DECISION = (
 )
 _SUBJECT = "v.kind = ? AND v.a = ? AND v.b = ?"
 _IN_FORCE = (
-    "v.number = (SELECT c.after FROM decisions c WHERE c.kind = v.kind AND c.a = v.a AND c.b = v.b "
+    "v.number = (SELECT c.after FROM decisions c WHERE c.kind = v.kind AND c.a = v.a AND c.b = v.b{}"
     "ORDER BY c.number DESC LIMIT 1)"
 )
+_NOW, _UNTIL = _IN_FORCE.format(" "), _IN_FORCE.format(" AND c.action <= ? ")
+"""Whether a decision holds now, or after an action."""
 _PAST_TAGS = "tag;"
 """The first kind after all tags of collections, in the order of characters."""
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -243,6 +245,16 @@ class DecisionLog:
         except (ValueError, TypeError, KeyError) as error:
             raise self._damaged(f"a stored value differs from the written one ({error})") from error
 
+    def state_after(self, action: int) -> records.DecisionState:
+        """Return the decisions that held after an action, or that hold now if there is no later one."""
+        if action >= self.last():
+            return self.state()
+        try:
+            rows = self._logged_rows(f"{_DECISION} WHERE {_UNTIL}", action)
+            return self._state_with(records.NO_DECISIONS, action, (), self._with_actions(rows))
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._damaged(f"a stored value differs from the written one ({error})") from error
+
     def history(self, before: int | None = None, limit: int = 50) -> tuple[records.Action, ...]:
         """Return at most ``limit`` actions of people with numbers below ``before``, the latest first."""
         below = _LARGEST if before is None else before
@@ -342,7 +354,7 @@ class DecisionLog:
         return rows[0][0] if rows else None
 
     def _in_force(self, where: str, *parameters: Any) -> list[InForce]:
-        return self._with_actions(self._logged_rows(f"{_DECISION} WHERE {_IN_FORCE}{where}", *parameters))
+        return self._with_actions(self._logged_rows(f"{_DECISION} WHERE {_NOW}{where}", *parameters))
 
     def _with_actions(self, rows: list[Logged]) -> list[InForce]:
         numbers = json.dumps(sorted({row.action for row in rows}))

@@ -99,6 +99,11 @@ class DecisionStore:
             self._state = self._log.state(self._state)
             return self._state
 
+    def state_after(self, action: int) -> DecisionState:
+        """Return the decisions that held after an action, or that hold now if there is no later one."""
+        with self._snapshot() as is_there:
+            return self._log.state_after(action) if is_there else NO_DECISIONS
+
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return at most ``limit`` actions with numbers below ``before``, the latest first."""
         with self._snapshot() as is_there:

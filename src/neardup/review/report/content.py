@@ -17,7 +17,7 @@ from markupsafe import Markup
 from neardup.comparison.compare import compare
 from neardup.comparison.views import ComparisonBody
 from neardup.deduplication.results import classes_of_copies, lost_in_words, summary
-from neardup.deduplication.reviews import as_reviewed, page_state
+from neardup.deduplication.reviews import after_review, page_state, review_in
 from neardup.deduplication.texts import differing_parts
 from neardup.display import Line, counted, number, percent, printable, similarity, size
 from neardup.display.pictures import Histogram, bars
@@ -34,6 +34,7 @@ from neardup.settings import FIELDS, LITERAL, MEASURES, as_compared
 if TYPE_CHECKING:
     from neardup.comparison.records import ComparisonRecord
     from neardup.deduplication.results import Found, Id
+    from neardup.deduplication.reviews import ReviewedResult
     from neardup.review.source import GroupLine, PairLine
 
 _SEARCHES = {"exact": "an exact join", "lsh": "locality-sensitive hashing", "simhash": "fingerprints (SimHash)"}
@@ -85,7 +86,14 @@ def report_page(
     Raises SettingError for numbers out of range.
     """
     check_lengths(pairs, groups, megabytes)
-    content = ReportContent(result, groups=groups, pairs=pairs, megabytes=megabytes)
+    run = result.named
+    given = None if run.folder is None else review_in(run.ranks, run.folder)
+    content = ReportContent(run, given, groups=groups, pairs=pairs, megabytes=megabytes)
+    return page_of(content, title=title, written=written, by=by)
+
+
+def page_of(content: ReportContent, *, title: str, written: str, by: str) -> str:
+    """Return the page of a report as HTML; the parameters are those of ``report_page``."""
     heading = f"Near-duplicates in {printable(title)}" if title else "Near-duplicates"
     return self_contained(
         templates_of("neardup.review.report"),
@@ -126,13 +134,15 @@ class ReportContent:
     """Everything on the page of a report. ``groups`` and ``pairs`` are the lengths of its lists, ``megabytes`` is
     the size of its groups side by side; without both it has no appendix.
 
-    A loaded result with decisions in its folder is reported as they leave it. Its groups are listed as the run
-    found them, with the verdicts on them.
+    ``as_run`` is the result as the run left it, with the names of both sides; ``given`` are the decisions about
+    it, None for a result without a folder. A result with decisions is reported as they leave it. Its groups are
+    listed as the run found them, with the verdicts on them.
     """
 
-    def __init__(self, result: Found, *, groups: int, pairs: int, megabytes: float) -> None:
-        as_run = result.named
-        result = as_reviewed(as_run)
+    def __init__(
+        self, as_run: Found, given: ReviewedResult | None, *, groups: int, pairs: int, megabytes: float
+    ) -> None:
+        result = after_review(as_run, given) if given is not None and given.state.number else as_run
         self.run, self.as_run = result.run, as_run.run
         decisions = result.run.decisions
         self.decisions = None if decisions is None else ReportDecisions(decisions, result, as_run)
@@ -140,7 +150,8 @@ class ReportContent:
         self.reading = TextReading(result)
         self.files, self.digest = InputFiles(as_run), result_digest(as_run)
         index = ResultIndex(as_run)
-        self.verdicts = GroupVerdicts(as_run, index)
+        self.verdicts = GroupVerdicts(as_run, index, None if given is None else given.state)
+        self.asked_for = f"{counted(groups, 'group')} in a list, {counted(pairs, 'pair')} and {megabytes:.15g} MB"
         figures = lists.group_figures(index), lists.pair_figures(index)
         self.groups = self.verdicts.rows(GroupLists(as_run, *figures, self.reading, 0), groups)
         self.exceptions = lists.exceptions(as_run)

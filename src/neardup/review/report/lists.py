@@ -98,7 +98,7 @@ class GroupFigures:
     ``stake`` is the size in bytes of the text that goes with removed documents: the share of their shingles that
     is lost, times their size; exact copies of each other count once. It is a lower bound where ``unknown``.
     ``worst`` is the row of the member with the largest part in it, -1 without any. ``copies`` are the rows of the
-    table that are exact copies.
+    table that are exact copies of their representative or of an earlier document.
     """
 
     table: pa.Table
@@ -136,7 +136,8 @@ class GroupFigures:
 def group_figures(index: ResultIndex) -> GroupFigures:
     """Count the groups of a result."""
     table, group, many = index.table, index.group, len(index)
-    exact = ~index.leads & (index.documents.first[index.members] != index.members)
+    texts, of_heads = index.documents.first[index.members], index.documents.first[index.heads]
+    exact = ~index.leads & ((texts != index.members) | (texts == of_heads[group]))
     near = ~index.leads & ~exact & ~np.isnan(index.similarity)
     lowest, highest = np.full(many, np.inf), np.full(many, -np.inf)
     np.minimum.at(lowest, group[near], index.similarity[near])

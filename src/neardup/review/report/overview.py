@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neardup.deduplication.reviews import review_in
 from neardup.display import Extent, number, printable, similarity
 from neardup.io.sources import ChangedError, read_manifest
 from neardup.review.desk.index import ResultIndex
@@ -21,6 +20,7 @@ from neardup.tables import column
 
 if TYPE_CHECKING:
     from neardup.deduplication.results import Found
+    from neardup.io.decisions import DecisionState
     from neardup.review.source import GroupLine
 
 UNDECIDED, MEMBERS = 200, 10
@@ -101,13 +101,13 @@ class JudgedGroup:
 
 
 class GroupVerdicts:
-    """The verdicts on the groups of a run, as its folder has them; none for a result without a folder."""
+    """The verdicts on the groups of a run: those of a ``state``, which is None for a result without a folder."""
 
-    def __init__(self, run: Found, index: ResultIndex) -> None:
+    def __init__(self, run: Found, index: ResultIndex, state: DecisionState | None) -> None:
         self._index, self._verdicts = index, VerdictIndex(index)
-        self.judging = run.folder is not None and run.run.decisions is None
-        if run.folder is not None and self.judging:
-            self._verdicts.apply(review_in(run.ranks, run.folder).state)
+        self.judging = state is not None and run.run.decisions is None
+        if state is not None and self.judging:
+            self._verdicts.apply(state)
         self.pairs, self.decided = int(self._verdicts.pairs.sum()), int(self._verdicts.count.sum())
         self.unsure = int((self._verdicts.verdict == VERDICTS.index("unsure")).sum())
         self.open_groups = int(self._verdicts.open.sum())
