@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 431,  # 430 before reports were verified
-    "import lines": 6772,  # 6,737 before reports were verified
+    "modules": 432,  # 431 before reports were verified
+    "import lines": 6782,  # 6,772 before reports were verified
     "modules below 100 lines": 11,
     "constants after the first function": 184,
     "modules named by a participle": 0,

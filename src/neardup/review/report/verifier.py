@@ -7,25 +7,20 @@ the order, and anything that a page could hide: the two pages are equal, charact
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from html.parser import HTMLParser
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
+from typing import NamedTuple
 
 from neardup.deduplication.results import load
 from neardup.deduplication.reviews import after_review, page_state, review_in
-from neardup.display import counted, middle_cut, number, printable, similarity, size
-from neardup.display.view import EMPTY, LONGEST_NAME
+from neardup.display import counted, number, printable
 from neardup.errors import InputError
-from neardup.io.decisions import NO_DECISIONS, DecisionState, Verdict
 from neardup.io.outputs import stamped_page
-from neardup.io.sources import read_manifest
 from neardup.review.report.content import (
     GENERATOR,
     MOST_GROUPS,
@@ -34,11 +29,8 @@ from neardup.review.report.content import (
     ReportContent,
     page_of,
 )
+from neardup.review.report.recount import CountedTable, Name, Recount, shown_name
 from neardup.runtime import installed_version
-from neardup.tables import column
-
-if TYPE_CHECKING:
-    from neardup.deduplication.results import Found, Id
 
 _VOID = frozenset(("br", "hr", "img", "input", "link", "meta", "wbr"))
 _STATE = re.compile(r"([0-9a-f]{64}) ([0-9]{1,18})")
@@ -50,7 +42,8 @@ _REVIEW = re.compile(r"those of the review in (.*) up to action [\d,]+; later on
 _GONE_ON = re.compile(
     r"The review in .* has gone on since, up to action [\d,]+: this page is older than its decisions\."
 )
-_GROUPS = "Groups as the run found them"
+_CAPTION = 40
+"""Characters from which a caption is named by its first part."""
 _DEEPEST = 100
 """Most elements inside each other; those further inside are beside them. A report has fewer."""
 MOST_LINES = 5_000
@@ -201,9 +194,15 @@ class StatedPage:
         self.chapters = [(one.line, one.text) for one in root.all("h2")]
         self.cover = next(root.all("header"), root)
         self.facts = dict(_lines(self.cover))
-        self.sections = {
-            next((heading.text for heading in section.all("h2")), ""): section for section in root.all("section")
-        }
+        self.sections = {one.attributes.get("aria-labelledby", ""): one for one in root.all("section")}
+
+    def title(self, section: str) -> str:
+        """Return the heading of a section, or else its id."""
+        return next((one.text for one in self.part(section).all("h2")), section)
+
+    def part(self, section: str) -> Element:
+        """Return a section, an empty one if the page lacks it."""
+        return self.sections.get(section) or Element("section", {}, 0)
 
     def fact(self, label: str) -> str:
         """Return the text of a line of the cover, with escapes decoded; "" without it."""
@@ -211,14 +210,13 @@ class StatedPage:
 
     def figures(self) -> Iterator[tuple[str, Element]]:
         """Yield the figures with the name of their section."""
-        for name, section in (("Cover", self.cover), *self.sections.items()):
-            for figure in section.figures():
+        for name, part in (("Cover", self.cover), *((self.title(id), part) for id, part in self.sections.items())):
+            for figure in part.figures():
                 yield name, figure
 
     def tables(self, section: str) -> list[PageTable]:
         """Return the tables of a section."""
-        part = self.sections.get(section)
-        return [] if part is None else [_table(one) for one in part.all("table")]
+        return [_table(one) for one in self.part(section).all("table")]
 
 
 def _foreign_error(name: str, why: str) -> InputError:
@@ -257,172 +255,25 @@ def _table(part: Element) -> PageTable:
     return PageTable(caption, [cell.text for cell in rows[0]] if rows else [], rows[1:])
 
 
-class CountedGroup(NamedTuple):
-    """A group counted again: its members, exact copies, similarities, and the verdicts on its pairs."""
-
-    id: Id
-    size: int
-    exact: int
-    near: tuple[float, ...]
-    pairs: int
-    verdicts: Counter[str]
-
-    @property
-    def undecided(self) -> int:
-        """The number of pairs without a verdict."""
-        return self.pairs - self.verdicts.total()
+def _key(part: Element) -> str:
+    """Return the first name of a document in a part, or else its words."""
+    return next((one.text for one in part.all("bdi")), part.text)
 
 
-class Recount:
-    """A result counted again, one row at a time: the result of a ``run``, and ``after`` the decisions about it.
-
-    ``state`` has these decisions, None for a result without a folder.
-    """
-
-    def __init__(self, run: Found, after: Found, state: DecisionState) -> None:
-        self.run, self.after, self.account = run, after, after.run
-        self.judging, self.only_reviewed = run.run.decisions is None, after is not run
-        self.documents = {row["id"]: row for row in run.ranks.to_pylist()}
-        members: dict[Id, list[dict[str, Any]]] = {}
-        for row in run.groups.to_pylist():
-            members.setdefault(row["group"], []).append(row)
-        verdicts = state if self.judging else NO_DECISIONS
-        self.groups = [self._group(id, rows, verdicts) for id, rows in members.items()]
-        self.verdicts = sum((group.verdicts for group in self.groups), Counter[str]())
-        self.pairs = sum(group.pairs for group in self.groups)
-        self._kinds = self._kinds_inside()
-
-    def _group(self, id: Id, rows: list[dict[str, Any]], state: DecisionState) -> CountedGroup:
-        others = [row for row in rows if not row["representative"]]
-        copies = {row["id"] for row in others if self._is_copy(row)}
-        near = [row["similarity"] for row in others if row["id"] not in copies and row["similarity"] is not None]
-        inside = [id, *(row["id"] for row in others)]
-        chosen = state.represents.get(id, id)
-        head = chosen if chosen in inside else id
-        texts, pairs, verdicts = {self.documents[head]["identical"]}, 0, Counter[str]()
-        for member in inside:
-            if self.documents[member]["identical"] not in texts:
-                texts.add(self.documents[member]["identical"])
-                pairs += 1
-                judged = state.verdict(member, head)
-                verdicts += Counter() if judged is None else Counter([judged.verdict])
-        return CountedGroup(id, len(rows), len(copies), tuple(near), pairs, verdicts)
-
-    def _is_copy(self, row: Mapping[str, Any]) -> bool:
-        """Return whether a member has the words of its representative, or of an earlier document."""
-        own, head = self.documents[row["id"]], self.documents[row["group"]]
-        return bool(own["first"] == head["first"] or own["first"] != own["row"])
-
-    def _kinds_inside(self) -> dict[Id, Counter[str]] | None:
-        """Return the kinds of difference of the stored pairs inside each group; None if they are not stored."""
-        if "kind" not in self.run.pairs.column_names:
-            return None
-        group_of = dict(zip(*(self.run.groups[name].to_pylist() for name in ("id", "group")), strict=True))
-        kinds = {group.id: Counter[str]() for group in self.groups}
-        for a, b, kind in zip(
-            *(self.run.pairs[name].to_pylist() for name in ("id_a", "id_b", "kind")), strict=True
-        ):
-            if a in group_of and group_of.get(b) == group_of[a]:
-                kinds[group_of[a]][kind or "not determined"] += 1
-        return kinds
-
-    def figures(self) -> dict[str, str]:
-        """Return the figures that a report has, by their names."""
-        run, settings = self.run, self.account.settings
-        figures = {"read": self.account.counts.read, "pairs": run.pairs.num_rows, "length": settings["length"]}
-        figures |= {self._name(name): value for name, value in self._outcome(self.after).items()}
-        figures["exact copies"] = run.copies.num_rows
-        if self.judging:
-            figures |= {"to judge": self.pairs, "decided": self.verdicts.total()}
-            figures |= {"undecided": self.pairs - self.verdicts.total()}
-            figures |= {"open groups": sum(group.undecided > 0 for group in self.groups)}
-        figures |= {name: value for name, value in self._conditional().items() if value}
-        shown = {name: number(value) for name, value in figures.items()}
-        shown["threshold"] = f"{float(settings['threshold']):g}"
-        return shown | self._digests() | self._before_and_after()
-
-    def _name(self, name: str) -> str:
-        return f"after {name}" if self.only_reviewed else name
-
-    def _conditional(self) -> dict[str, int]:
-        """Return the figures that a page has only if they are not 0."""
-        figures = {"capped": self.account.counts.capped, "short": self.account.counts.short}
-        figures["unsure"] = self.verdicts["unsure"]
-        if "not_compared" in self.run.pairs.column_names:
-            beside = (kinds.split(", ") for kinds in self.run.pairs["not_compared"].to_pylist() if kinds)
-            figures |= {f"parts {kind}": n for kind, n in Counter(chain.from_iterable(beside)).items()}
-        return figures
-
-    def _outcome(self, result: Found) -> dict[str, int]:
-        """Return the groups, near copies, removed and kept documents of a result."""
-        rows = result.groups.to_pylist()
-        near = sum(not row["representative"] and not self._is_copy(row) for row in rows)
-        gone = sum(not row["kept"] for row in rows) + result.not_judged["kept"].to_pylist().count(False)
-        figures = {"groups": sum(row["representative"] for row in rows), "near copies": near}
-        return figures | {"removed": gone, "kept": result.run.counts.read - gone}
-
-    def _removed_bytes(self, result: Found) -> int:
-        gone = sum(self.documents[row["id"]]["bytes"] for row in result.groups.to_pylist() if not row["kept"])
-        gone += sum(row["bytes"] or 0 for row in result.not_judged.to_pylist() if not row["kept"])
-        return int(gone)
-
-    def _before_and_after(self) -> dict[str, str]:
-        """Return the figures before and after the decisions. An applied result has stored the first ones."""
-        decisions = self.account.decisions
-        if decisions is None or decisions.before is None or not decisions.last_action:
-            return {}
-        before = dict(decisions.before)
-        if self.only_reviewed:
-            before = {**self._outcome(self.run), "removed_text": self._removed_bytes(self.run)}
-        removed_text = before.pop("removed_text", 0)
-        shown = {f"before {name.replace('_', ' ')}": number(value) for name, value in before.items()}
-        shown["before text removed"] = size(removed_text)
-        return shown | {self._name("text removed"): size(self._removed_bytes(self.after))}
-
-    def _digests(self) -> dict[str, str]:
-        """Return the numbers and digests of the cover."""
-        run = self.run
-        tables = {} if run.places is None else run.places.tables(column(run.ranks, "row"))
-        files, shown = tables["places"].to_pylist() if "places" in tables else [], {}
-        if files:
-            digests = [one["digest"].hex() if one["digest"] else "not recorded" for one in files]
-            shown = {"files": number(len(files)), "bytes of files": number(sum(one["size"] or 0 for one in files))}
-            shown["inputs"] = _digest(
-                f"{digest}  {one['size'] or 0}  {one['name']}" for digest, one in zip(digests, files, strict=True)
-            )
-        listed = sorted(read_manifest(Path(run.folder or "")).files.items())
-        return shown | {"result": _digest(f"{file.sha256}  {name}" for name, file in listed if file.sha256)}
-
-    def rows_of_groups(self, most: int) -> list[Cells]:
-        """Return the cells of the table of groups."""
-        return [self._cells(group) for group in self.groups[:most]]
-
-    def _cells(self, group: CountedGroup) -> Cells:
-        low, high = (similarity(how(group.near)) if group.near else "" for how in (min, max))
-        none = "exact copies" if group.exact == group.size - 1 else "unknown"
-        values = none if not low else low if min(group.near) == max(group.near) else f"{low} to {high}"
-        kinds = None
-        if self._kinds is not None:
-            inside = sorted(self._kinds[group.id].items(), key=lambda kind: (-kind[1], kind[0]))
-            kinds = ", ".join(f"{kind} {number(n)}" for kind, n in inside[:3])
-        cells = [str(group.id), number(group.size), number(group.exact), values, kinds]
-        if self.judging:
-            named = (f"{name} {number(n)}" for name in get_args(Verdict) if (n := group.verdicts[name]))
-            cells += [", ".join(named), number(group.undecided)]
-        return cells
+def _is_about(section: str, table: PageTable, own: CountedTable) -> bool:
+    """Return whether a table of the page is a counted one; it may list the first rows alone."""
+    return section == own.section and table.caption.startswith(own.caption)
 
 
-Cells: TypeAlias = list[str | None]
-"""The words of a row, None for a cell that is not counted here."""
-
-
-def _digest(lines: Iterable[str]) -> str:
-    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
-
-
-def _shown_name(id: str | None) -> str:
-    """Return the name of a document as a page shows it; a long one lacks its middle."""
-    return " ".join(printable(middle_cut(id or "", LONGEST_NAME) or EMPTY).split())
+def _members(opened: Element, head: str) -> list[tuple[str, str]]:
+    """Return the members of an opened group beside its head, with reasons; "" for those whose pair is above."""
+    parts, members = list(opened.all("h4", "p")), []
+    for part, after in zip(parts, [*parts[1:], None], strict=True):
+        if part.tag == "h4" and after is not None:
+            members.append((_key(part), after.text))
+        elif part.text.startswith("Pair ") and part.text.endswith("is above."):
+            members.append((next((name.text for name in part.all("bdi") if name.text != head), head), ""))
+    return members
 
 
 class ReportVerifier:
@@ -447,16 +298,17 @@ class ReportVerifier:
         if made_of is not None and self._until == made_of.last_action:
             self._until = 0  # the actions are those of the review that the result was made of
         given = review_in(self._run.ranks, folder, self._until)
-        lead = (
-            next(iter(self.page.sections["Decisions"].all("p")), None)
-            if "Decisions" in self.page.sections
-            else None
-        )
+        lead = next(self.page.part("decisions").all("p"), None)
         review = None if lead is None else _REVIEW.search(_with_controls(lead))
         self._given = given if review is None else replace(given, name=review[1])
         after = after_review(self._run, self._given) if given.state.number else self._run
         self._counts = Recount(self._run, after, given.state)
         self._asked = _ASKED.search(" ".join(self.page.fact("To check").split()))
+        self._lengths = (200, 0, 0.0)
+        if self._asked is not None:
+            groups, pairs, megabytes = (words.replace(",", "") for words in self._asked.groups())
+            sizes = min(float(megabytes), MOST_MEGABYTES)
+            self._lengths = min(int(groups), MOST_GROUPS), min(int(pairs), MOST_PAIRS), sizes
 
     def check(self, name: str) -> str:
         """Make one of CHECKS, in their order, and return a line about its extent."""
@@ -509,55 +361,106 @@ class ReportVerifier:
                 )
         for name in figures.keys() - seen:
             self._differs(name, "", figures[name])
+        self._tiles()
         return (
             f"{counted(len(listed), 'figure')} of the page {'was' if len(listed) == 1 else 'were'} counted again"
         )
 
-    def _rows(self) -> str:
-        """Compare the rows of the tables, cell by cell."""
-        most = int(self._asked[1].replace(",", "")) if self._asked else 0
-        tables = [table for table in self.page.tables("Groups") if table.caption.startswith(_GROUPS)]
-        rows = self._counts.rows_of_groups(most)
-        self._compare("Groups", tables[0] if tables else None, rows)
-        return f"{counted(len(rows), 'row')} were counted again"
+    def _tiles(self) -> None:
+        """Compare the tiles with the figures, and who decided."""
+        stated = {}
+        for tile in (div for one in self.page.part("results").all("dl") for div in one.all("div")):
+            label, *parts = [part.text for part in tile.all("dt", "dd")] or [""]
+            stated[label] = " ".join(parts), tile.line
+        for label, words in self._counts.tiles().items():
+            has, line = stated.get(label, ("", 0))
+            if has != words:
+                self._differs(f"Results, {label}", has, words, line)
+        deciders, has = self._counts.deciders(), " ".join(self.page.fact("Decided by").split())
+        if deciders and deciders != has:
+            self._differs("Cover, Decided by", has, deciders)
 
-    def _compare(self, where: str, table: PageTable | None, rows: list[Cells]) -> None:
+    def _rows(self) -> str:
+        """Compare the rows of the tables with those that are counted, cell by cell."""
+        listed = [(section, table) for section in self.page.sections for table in self.page.tables(section)]
+        rows, tables = 0, 0
+        for counted_table in self._counts.tables(self._lengths[0], "appendix" in self.page.sections):
+            place = next((place for place, one in enumerate(listed) if _is_about(*one, counted_table)), None)
+            stated = None if place is None else listed.pop(place)[1]
+            if stated is not None or counted_table.rows:
+                self._compare(counted_table, stated)
+            rows, tables = rows + len(counted_table.rows), tables + bool(counted_table.rows)
+        lists = f"{counted(rows, 'row')} of {counted(tables, 'table')} and {self._compare_opened()}"
+        return f"{lists} were counted again; {counted(len(listed), 'other table')} in the next check alone"
+
+    def _compare(self, own: CountedTable, stated: PageTable | None) -> None:
         """Compare the rows of a table with counted ones; the first cell is the name of a document."""
-        heads, own = ([], []) if table is None else (table.heads, [row for row in table.rows if row])
-        known = {_shown_name(row[0]): row[0] for row in rows}
-        keys, names = [known.get(row[0].text, row[0].text) for row in own], [row[0] for row in rows]
+        short = own.caption if len(own.caption) < _CAPTION else own.caption.partition(",")[0]
+        title = self.page.title(own.section)
+        where = short if short.startswith(title) else f"{title}, {short.strip()}"
+        heads, cells_of = ([], []) if stated is None else (stated.heads, [row for row in stated.rows if row])
+        known = {shown_name(row[0]): row[0] for row in own.rows}
+        keys = [known.get(_key(cells[0]), _key(cells[0])) for cells in cells_of]
+        names = [row[0] for row in own.rows]
+        for lacking in [head for head in own.heads if stated is not None and head not in heads]:
+            self._differs(f"{where}, head {lacking}", "", lacking)
         for kind, a, b, c, d in SequenceMatcher(None, keys, names, autojunk=False).get_opcodes():
             if kind == "equal":
-                for cells, row in zip(own[a:b], rows[c:d], strict=True):
-                    self._compare_cells(where, heads, cells, row)
+                for cells, row in zip(cells_of[a:b], own.rows[c:d], strict=True):
+                    if len(cells) != len(heads):
+                        has, allowed = counted(len(cells), "cell"), counted(len(heads), "cell")
+                        self._differs(f"{where}, row {_key(cells[0])}", has, allowed, cells[0].line)
+                    stated_cells = dict(zip(heads, cells, strict=False))
+                    self._compare_cells(
+                        f"{where}, row {_key(cells[0])}", stated_cells, dict(zip(own.heads, row, strict=True))
+                    )
                 continue
-            for cells in own[a:b]:
-                words = "a row in another place" if keys.count(cells[0].text) == names.count(cells[0].text) else ""
-                has = ", ".join(cell.text for cell in cells)
-                self._differs(f"{where}, row {cells[0].text}", has, words or "no such row", cells[0].line)
-            for row in rows[c:d]:
-                if row[0] not in keys:
+            for cells in cells_of[a:b]:
+                name = _key(cells[0])
+                moved = keys.count(name) == names.count(name)
+                has = ", ".join(cell.words for cell in cells)
+                why = "a row in another place" if moved else "no such row"
+                self._differs(f"{where}, row {name}", has, why, cells[0].line)
+            for row in own.rows[c:d]:
+                if names.count(row[0]) > keys.count(row[0]):
                     self._differs(f"{where}, row {row[0]}", "", ", ".join(cell or "" for cell in row))
 
-    def _compare_cells(self, where: str, heads: Sequence[str], cells: Sequence[Element], row: Cells) -> None:
-        name = f"{where}, row {cells[0].text}"
-        if len(cells) != len(row):
-            self._differs(name, counted(len(cells), "cell"), counted(len(row), "cell"), cells[0].line)
-        for head, cell, value in zip(heads[1:], cells[1:], row[1:], strict=False):
-            if value is not None and cell.text != value:
-                self._differs(f"{name}, {head}", cell.text or "nothing", value or "nothing", cell.line)
+    def _compare_cells(self, where: str, cells: Mapping[str, Element], row: Mapping[str, str | None]) -> None:
+        for head, value in row.items():
+            cell = cells.get(head)
+            if value is None or cell is None or head == next(iter(row)):
+                continue
+            name, own = (_key(cell), shown_name(value)) if isinstance(value, Name) else (cell.text, value)
+            if name != own:
+                self._differs(f"{where}, {head}", name or "nothing", own or "nothing", cell.line)
+
+    def _compare_opened(self) -> str:
+        """Compare the groups that are side by side: their sizes, and each member with its fate and the reason."""
+        groups, members = {shown_name(group.id): group for group in self._counts.groups_after}, 0
+        opened = [one for one in self.page.root.all("details") if one.attributes.get("class") == "opened"]
+        for one in opened:
+            name, words = _key(one), [part.text for part in one.all("span")][:1]
+            where, group = f"Groups side by side, {name}", groups.pop(name, None)
+            if group is None:
+                self._differs(where, " ".join(words) or name, "no such group", one.line)
+                continue
+            extent = self._counts.extent(group)
+            if words != [extent]:
+                self._differs(where, " ".join(words), extent, one.line)
+            stated, counted_members = _members(one, name), self._counts.members_of(group)
+            members += len(stated)
+            for place, (id, why) in enumerate(stated):
+                own, reason = counted_members[place] if place < len(counted_members) else ("no other member", "")
+                if id != own or why not in (reason, ""):
+                    self._differs(f"{where}, member {place + 1}", f"{id}: {why}", f"{own}: {reason}", one.line)
+            if not stated and counted_members:
+                self._differs(where, "no member", counted(len(counted_members), "member"), one.line)
+        return f"{counted(members, 'member')} of {counted(len(opened), 'opened group')}"
 
     def _text(self) -> str:
         """Write the page again, and compare the two character by character."""
-        lengths = (200, 0, 0.0)
-        if self._asked is not None:
-            groups, pairs, megabytes = (words.replace(",", "") for words in self._asked.groups())
-            lengths = (
-                min(int(groups), MOST_GROUPS),
-                min(int(pairs), MOST_PAIRS),
-                min(float(megabytes), MOST_MEGABYTES),
-            )
-        content = ReportContent(self._run, self._given, groups=lengths[0], pairs=lengths[1], megabytes=lengths[2])
+        groups, pairs, megabytes = self._lengths
+        content = ReportContent(self._run, self._given, groups=groups, pairs=pairs, megabytes=megabytes)
         title = "" if self.page.heading == "Near-duplicates" else self.page.fact("Matter")
         by, written = self._author(content.includes)
         self.stated = {"matter": title, "report by": by, "written on": written}
