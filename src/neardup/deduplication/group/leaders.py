@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from neardup.deduplication.join.common_crowds import CROWD
 from neardup.deduplication.join.criterion import criterion_of, every_pair, formula_of_old, whole
-from neardup.deduplication.join.pairs import PairRoom, Pairs, PairSorter, keys_of
-from neardup.deduplication.join.prefix_join import HubSearch, empty_index, hub_table, pairs_of
+from neardup.deduplication.join.pairs import PairRoom, Pairs, PairSorter, gather, keys_of
+from neardup.deduplication.join.prefix_join import HubSearch, empty_index, hub_table, met_pairs, pairs_of
 from neardup.deduplication.join.search import ExactJoin, FoundPairs
 from neardup.errors import InputError
 from neardup.kernels.formulas import CONTAINMENT
@@ -42,6 +42,9 @@ _LOOKED_AT = 1 << 22
 """Entries of partner lists that are looked at together."""
 _STEP, _STEPS = 1 << 12, 200
 """Fewest documents of a step that reports progress, and most steps."""
+
+_FEW, _AT_ONCE = 16, 1 << 16
+"""Pairs of the index are found before the groups if there are at most so many a document; so many at a time."""
 
 _PARTS = 1_000_000_000
 """Similarities are compared as whole numbers of these parts."""
@@ -169,6 +172,10 @@ def group(
     old = OldDocuments(first_new, rules.of_old)
     with progress.stage("group", len(rank), "documents") as advance:
         lists = partner_lists(pairs, len(rank), criterion.measure, old, room)
+        few = _few_pairs(hubs, _partners_elsewhere(lists, hubs), first_new, rules, room)
+        if few is not None:
+            pairs, hubs = pairs.union(room, few), empty_index(len(rank))
+            lists = partner_lists(pairs, len(rank), criterion.measure, old, room)
         alive = with_partners(hubs)
         formation = no_groups(len(rank), hubs, how == "complete")
         for some in np.array_split(np.argsort(rank), min(_STEPS, len(rank) // _STEP + 1)):
@@ -208,6 +215,26 @@ def group(
         linking = merge_tables(hub_table(hubs, np.concatenate(links)), *_tree_links(pairs_with_leaders, parent))
         grouped = replace(grouped, pairs=reported.union(room, Pairs.of(linking)))
     return replace(grouped, leader=best_of_tree(parent, rank))
+
+
+def _few_pairs(
+    hubs: PrefixIndex, elsewhere: Int64s, first_new: int, rules: GroupRules, room: PairRoom
+) -> Pairs | None:
+    """The pairs of hub documents; None if there are many, or a document has more than CROWD partners.
+
+    Leaders then look for their members one by one, and few of the pairs in large clusters are ever counted.
+    ``elsewhere`` (int64[hubs]) counts the partners that are not hub documents.
+    """
+    total, partners, most = 0, elsewhere.copy(), min(_FEW * len(elsewhere), room.most)
+    search = HubSearch(rules.criterion, ~with_partners(hubs), elsewhere, None, first_new)
+    tables = [VERIFIED.empty_table()]
+    for some in met_pairs(hubs, search, elsewhere.copy(), rules.threads, _AT_ONCE):
+        partners += np.bincount(some[:, :2].ravel(), minlength=len(partners))
+        total += len(some)
+        if total > most or partners.max(initial=0) > CROWD:
+            return None
+        tables.append(hub_table(hubs, some))
+    return gather(tables, room)
 
 
 def _unlike_leaders(groups: Groups, hubs: PrefixIndex, rules: GroupRules, first_new: int) -> Bools | None:

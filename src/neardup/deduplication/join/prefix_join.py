@@ -422,8 +422,9 @@ def met_pairs(
         )
         return pairs, (int(until), span[1])
 
-    # each task clears 8 bytes for every document
-    step = max(_FEWEST, behind // (16 * worker_count(threads)))
+    # each task clears 8 bytes for every document; one thread has nobody to share with
+    workers = worker_count(threads)
+    step = max(_SLICE if workers == 1 else _FEWEST, behind // (16 * workers))
     spans = [(first, min(first + step, behind)) for first in range(0, behind, step)]
     done = 0
     for met, rest in ordered_map(work, spans, threads):

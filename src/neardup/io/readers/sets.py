@@ -59,7 +59,7 @@ class ElementNumbers:
         for kind in sorted({str(kind) for kind in kinds.values()}):
             self.require(kind, where)
         if "whole numbers" not in kinds.values():
-            return self._in_order(values)
+            return self._of_values(values, where)
         for place, value in enumerate(values):
             if not 0 <= value < 1 << 64:
                 raise _element_error(value, sizes, place, where)
@@ -95,6 +95,14 @@ class ElementNumbers:
         if kind_of(values.type) != "integer":
             raise InputError(f"{where} has lists of {values.type}", _ELEMENTS, "Convert the values")
         return self.of_array(values.to_numpy(zero_copy_only=False), where)
+
+    def _of_values(self, values: list[Any], where: str) -> UInt64s:
+        """Like ``of``, of str, bytes or tuples: Arrow numbers equal str or bytes four times as fast as a dict."""
+        types = {"str": pa.large_string(), "bytes": pa.large_binary()}
+        try:
+            return self.of_arrow(pa.array(values, types[str(self._kind)]), where)
+        except (KeyError, UnicodeEncodeError):  # tuples, and str with lone surrogates
+            return self._in_order(values)
 
     def _in_order(self, values: list[Any]) -> UInt64s:
         numbers = self._numbers
