@@ -12,6 +12,7 @@ from neardup.deduplication.run.asked_columns import FindKeywords, reference_of, 
 from neardup.deduplication.run.fates import refuse_files
 from neardup.deduplication.run.findings import Found
 from neardup.deduplication.run.pipeline import Condition, Meter, Pipeline, Stage
+from neardup.deduplication.run.sets import opened_sets, require_settings_of_sets
 from neardup.deduplication.run.stages import groups, result, search
 from neardup.deduplication.run.stages.account import Run, require_most_removed
 from neardup.deduplication.run.stages.records import Inputs, LearnedSets, Purpose
@@ -19,7 +20,7 @@ from neardup.deduplication.run.stages.result import Outcome
 from neardup.deduplication.run.stored_review import read_review
 from neardup.display import printable
 from neardup.errors import InputError
-from neardup.io.inputs import Chosen, Documents, Reference, choose_columns, open_documents
+from neardup.io.inputs import Chosen, Documents, Reference, SetDocuments, choose_columns, open_documents
 from neardup.io.outputs import RunJournal, journal_of
 from neardup.io.place import without_secrets
 from neardup.io.sources import Source, refuse_stdin, whole_digest
@@ -46,8 +47,9 @@ def _ignore_common(base: BaseTextSettings) -> bool:
     return base.ignore_common > 0
 
 
-def _passages(keep: Keep, purpose: Purpose) -> bool:
-    return keep.keep != KEEP_NONE and purpose.action != "group"
+def _passages(keep: Keep, purpose: Purpose, inputs: Inputs) -> bool:
+    no_passages = keep.keep == KEEP_NONE or purpose.action == "group" or isinstance(inputs.documents, SetDocuments)
+    return not no_passages
 
 
 def _drop(keep: Keep) -> bool:
@@ -122,8 +124,9 @@ def run_stages(inputs: Inputs, meter: Meter, *, wanted: tuple[type, ...] = (Outc
 
 
 def find(
-    documents: object,
+    documents: object = None,
     *,
+    sets: object = None,
     text: str | Sequence[str] | None = None,
     id: str | None = None,
     against: object | None = None,
@@ -143,18 +146,36 @@ def find(
     folder of a result that people have reviewed: the groups follow their decisions. ``settings``: see
     :data:`neardup.settings.FIELDS`.
 
-    Raises SettingError for settings out of range, and InputError for input that cannot be used.
+    ``sets`` instead of ``documents``: sets of elements, in the forms that :func:`neardup.join` takes, ``against``
+    too; the ids are the keys of a mapping, or positions. An element is a shingle, and a passage has no meaning.
+
+    Raises SettingError for settings out of range, and for those of texts with sets; InputError for input that
+    cannot be used.
 
     >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
     >>> found = find([text, text + " today", "something else"], threshold=0.8)
     >>> found.pairs.select(["id_a", "id_b", "shared", "size_a", "size_b"]).to_pylist()
     [{'id_a': 0, 'id_b': 1, 'shared': 9, 'size_a': 9, 'size_b': 10}]
+    >>> find(sets={"x": ["red", "blue"], "y": ["blue", "red", "red"], "z": ["grey"]}).kept
+    {'x': ['red', 'blue'], 'z': ['grey']}
     """
+    if (documents is None) == (sets is None):
+        both = "Neither documents nor sets" if sets is None else "Both documents and sets"
+        raise InputError(f"{both} given", "Documents, or sets", "Call find(texts) or find(sets=…)")
+    if sets is not None:
+        require_settings_of_sets({"text": text, "id": id, "ignore": ignore, **settings})
+        settings["length"] = 1
     of_old = settings.pop("against_text", None), settings.pop("against_id", None)
     chosen = Settings.of(**cast(SettingKeywords, settings))
-    opened = open_documents(documents, reading=chosen.reading)
+    opened: Documents
+    old: Documents | None
+    if sets is None:
+        opened = open_documents(documents, reading=chosen.reading)
+        old = None if against is None else open_documents(against, reading=chosen.reading.of_references)
+    else:
+        opened, old = opened_sets(sets, against, chosen)
+        text = "text"
     columns = choose_columns(opened, text, id)
-    old = None if against is None else open_documents(against, reading=chosen.reading.of_references)
     reference = reference_of(old, columns, *of_old)
     base = open_base(ignore, columns, chosen.reading)
     review = None if decisions is None else read_review(decisions)

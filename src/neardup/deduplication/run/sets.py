@@ -1,4 +1,7 @@
-"""Sets instead of texts: the pairs of one collection, or of two."""
+"""Sets instead of texts: the pairs of one collection, or of two, and sets as the documents of a run."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -7,10 +10,15 @@ from neardup.deduplication.join.criterion import EVERYONE, Related, criterion_of
 from neardup.deduplication.join.prefix_join import HubSearch, joined_sets, pairs_of
 from neardup.deduplication.join.shingle_store import DocumentSets
 from neardup.errors import SettingError
-from neardup.io.inputs import ElementNumbers, NumberedSets
-from neardup.settings import MEASURES, Settings
+from neardup.io.inputs import ElementNumbers, NumberedSets, SetDocuments, SetRows
+from neardup.settings import FIELDS, MEASURES, Measure, Settings
 from neardup.tables import VERIFIED, column
 from neardup.text.sketch import ShingleSets, element_sets
+
+_OF_TEXTS = {"text", "id", "against_text", "against_id", "ignore", "kinds", "matching", "features"} | {
+    name for name, field in FIELDS.items() if field.record in ("shingles", "cleaning", "reading")
+}
+"""The settings, and the arguments of ``find``, that say how texts are read, or in which words they differ."""
 
 _OF_SETS = [name for name, measure in MEASURES.items() if measure.features in ("shingles", "occurrences")]
 
@@ -42,9 +50,7 @@ def join(
     ['y']
     """
     settings = Settings.of(measure=measure, threshold=threshold, threads=threads)
-    of_sets = MEASURES[settings.search.measure]
-    if of_sets.name not in _OF_SETS:
-        raise SettingError(f"measure is {of_sets.name!r}, which needs a text", f"Of sets: {', '.join(_OF_SETS)}")
+    of_sets = _measure_of(settings)
     numbers = ElementNumbers(counted=of_sets.features == "occurrences")
     named = [("left", left)] if right is None else [("left", left), ("right", right)]
     sides = [NumberedSets(given, numbers, where) for where, given in named]
@@ -62,6 +68,35 @@ def join(
     return pa.table(
         {**ends, "similarity": similarity, "shared": shared, "size_left": size_a, "size_right": size_b}
     )
+
+
+def require_settings_of_sets(given: Mapping[str, Any]) -> None:
+    """Raise SettingError for settings, or arguments of ``find``, that say how a text is read."""
+    wrong = sorted(name for name, value in given.items() if name in _OF_TEXTS and value is not None)
+    if wrong:
+        raise SettingError(
+            f"{' and '.join(wrong)} given with sets",
+            "Settings that do not say how texts are read: an element is a shingle",
+            "Leave them out",
+        )
+
+
+def opened_sets(
+    sets: object, against: object | None, settings: Settings
+) -> tuple[SetDocuments, SetDocuments | None]:
+    """Return sets, and those of a reference set, as documents. Raises InputError for anything that is no set."""
+    numbers = ElementNumbers(counted=_measure_of(settings).features == "occurrences")
+    named = (("sets", sets), ("against", against))
+    opened, old = (None if given is None else SetDocuments(SetRows(given, numbers, name)) for name, given in named)
+    assert opened is not None
+    return opened, old
+
+
+def _measure_of(settings: Settings) -> Measure:
+    measure = MEASURES[settings.search.measure]
+    if measure.name not in _OF_SETS:
+        raise SettingError(f"measure is {measure.name!r}, which needs a text", f"Of sets: {', '.join(_OF_SETS)}")
+    return measure
 
 
 def _pairs(parts: list[ShingleSets], settings: Settings) -> pa.Table:

@@ -2,19 +2,29 @@
 
 Equal elements have equal numbers in all collections that are read together, and no others have. Whole numbers are
 their own numbers; other elements are numbered as they come. So no collision of hashes makes two elements one.
+As documents, sets are texts with a word for each element.
 """
 
-from collections.abc import Iterable, Mapping
-from itertools import chain
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from itertools import chain, compress
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow import is_text, kind_of
-from neardup.tables import Int64s, UInt64s, one_array
+from neardup.io.readers.arrow import chosen, is_text, kind_of
+from neardup.io.readers.base import Column
+from neardup.io.readers.memory import HeldDocuments, HeldRows
+from neardup.tables import Bools, Int64s, UInt64s, one_array
+
+_PLAIN = re.compile("[0-9a-z]+")
+"""Such a str is one word in its compared form, and no other str is that word."""
 
 MOST_COUNTED = 1 << 24
 """A count of an element is below this."""
@@ -43,6 +53,21 @@ class ElementNumbers:
         self.counted = counted
         self._kind: str | None = None
         self._numbers: dict[Any, int] = {}
+
+    def words(self, numbers: UInt64s) -> list[str]:
+        """Return a word for each of these numbers, by its element alone: the same in each run.
+
+        Of a whole number these are its digits. A str of Latin letters in lower case and digits is its own word;
+        others have what they hold of these, and 96 bits of a hash.
+
+        >>> elements = ElementNumbers()
+        >>> elements.words(elements.of(["red", "Dark red"], np.array([2]), "sets"))
+        ['red', 'darkred_8c7c374fea37d5f602d1c0e1']
+        """
+        if not self._numbers:  # numbers of their own
+            return [*map(str, numbers.tolist())]
+        by_number = list(self._numbers)
+        return [_word(by_number[number]) for number in numbers.tolist()]
 
     def require(self, kind: str, where: str) -> None:
         """Raise InputError if elements read before are of another ``kind``."""
@@ -134,6 +159,85 @@ class NumberedSets:
     def names_at(self, places: Int64s) -> pa.Array:
         """Return the names of the sets at these places, or the places."""
         return pa.array(places) if self.names is None else self.names.take(pa.array(places))
+
+
+class SetRows(HeldRows):
+    """Sets of the caller as rows: the column ``text`` has a word for each element, ``id`` the keys of a mapping.
+
+    Words are in one order and, unless repeats are counted, each once, so that equal sets are equal texts.
+    """
+
+    def __init__(self, given: Any, numbers: ElementNumbers, where: str) -> None:
+        self._given = list(given) if isinstance(given, Iterator) else given
+        sets = NumberedSets(self._given, numbers, where)
+        columns = {"text": _texts(sets.lists, numbers)}
+        if sets.names is not None:
+            columns["id"] = sets.names
+        self._table = pa.table(columns)
+        self.columns = tuple(Column(name, kind_of(values.type)) for name, values in columns.items())
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The Arrow type of a column."""
+        return self._table.schema.field(name).type
+
+    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return these columns of some sets."""
+        return self._table.slice(start, stop - start).select(list(names))
+
+    def rows_that_stay(self, stays: Bools) -> Any:
+        """Return the sets that stay: a list, or an object of the type that was given."""
+        given = self._given
+        if isinstance(given, Mapping):
+            return dict(compress(given.items(), stays.tolist()))
+        if isinstance(given, pa.Array | pa.ChunkedArray):
+            return chosen(given, stays)
+        if hasattr(given, "__arrow_c_stream__"):
+            series: nw.Series[Any] = nw.from_native(given, series_only=True)
+            return series[np.flatnonzero(stays)].to_native()
+        if hasattr(given, "tocsr") or isinstance(given, np.ndarray):
+            return given[np.flatnonzero(stays)]
+        left = compress(given, stays.tolist())
+        return tuple(left) if isinstance(given, tuple) else list(left)
+
+
+class SetDocuments(HeldDocuments):
+    """Sets of the caller as documents: their words have no order, so there are no passages in them."""
+
+    rows: SetRows
+
+
+def _texts(lists: pa.Array, numbers: ElementNumbers) -> pa.Array:
+    offsets: Int64s = lists.offsets.to_numpy()
+    different, element = np.unique(lists.values.to_numpy(), return_inverse=True)
+    words = pa.array(numbers.words(different), pa.large_string())
+    rank = np.argsort(pc.sort_indices(words).to_numpy(), kind="stable")[element]
+    owner = np.repeat(np.arange(len(lists)), np.diff(offsets))
+    order = np.lexsort((rank, owner))
+    if not numbers.counted:
+        first = np.ones(len(order), np.bool_)
+        first[1:] = (np.diff(rank[order]) != 0) | (np.diff(owner[order]) != 0)
+        order = order[first]
+    ends = np.concatenate(([0], np.cumsum(np.bincount(owner[order], minlength=len(lists)))))
+    spaced = pc.binary_join_element_wise(words, pa.scalar(" ", words.type), pa.scalar("", words.type))
+    _, at, content = spaced.take(pa.array(element[order])).buffers()
+    begins = np.frombuffer(at, np.int64)[ends] if len(order) else ends
+    texts = pa.LargeStringArray.from_buffers(len(lists), pa.py_buffer(begins), content or pa.py_buffer(b""))
+    return pc.utf8_rtrim_whitespace(texts)
+
+
+def _word(element: Any) -> str:
+    """The word of an element: no other has it, but by a collision of hashes."""
+    if isinstance(element, str) and _PLAIN.fullmatch(element):
+        return element
+    if isinstance(element, int | np.integer):
+        return str(element)
+    shown = element if isinstance(element, str | bytes) else repr(element)
+    content = shown if isinstance(shown, bytes) else shown.encode("utf-8", "surrogatepass")
+    readable = "".join(_PLAIN.findall(content.decode("latin-1").lower()))[:24] or "x"
+    return f"{readable}_{blake2b(content, digest_size=12).hexdigest()}"
 
 
 def _ids(names: list[Any], where: str) -> pa.Array:
