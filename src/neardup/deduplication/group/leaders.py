@@ -34,7 +34,7 @@ from neardup.kernels.groups import (
 )
 from neardup.kernels.join import PrefixIndex, with_partners
 from neardup.kernels.sets import Criterion
-from neardup.runtime import SILENT, Progress
+from neardup.runtime import SILENT, Advance, Progress
 from neardup.settings import MEASURES, GroupSettings, Keep, SearchSettings, Settings, Work
 from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
 
@@ -177,12 +177,7 @@ def group(
             pairs, hubs = pairs.union(room, few), empty_index(len(rank))
             lists = partner_lists(pairs, len(rank), criterion.measure, old, room)
         alive = with_partners(hubs)
-        formation = no_groups(len(rank), hubs, how == "complete")
-        for some in np.array_split(np.argsort(rank), min(_STEPS, len(rank) // _STEP + 1)):
-            lead(some, formation, rank, lists, hubs, criterion, alive, old)
-            advance(len(some))
-    groups = Groups(*formation.groups)
-    del formation
+        groups = _groups_of(lists, hubs, alive, rank, old, rules, advance)
     every = rules.grouping.pairs == "all"
     crowded = np.zeros(len(rank), np.bool_) if every else _members_of_crowds(groups.leader, lists)
     left_out = ~alive | crowded[hubs.documents]
@@ -215,6 +210,22 @@ def group(
         linking = merge_tables(hub_table(hubs, np.concatenate(links)), *_tree_links(pairs_with_leaders, parent))
         grouped = replace(grouped, pairs=reported.union(room, Pairs.of(linking)))
     return replace(grouped, leader=best_of_tree(parent, rank))
+
+
+def _groups_of(
+    lists: Links,
+    hubs: PrefixIndex,
+    alive: Bools,
+    rank: Int64s,
+    old: OldDocuments,
+    rules: GroupRules,
+    advance: Advance,
+) -> Groups:
+    formation = no_groups(len(rank), hubs, rules.grouping.groups == "complete")
+    for some in np.array_split(np.argsort(rank), min(_STEPS, len(rank) // _STEP + 1)):
+        lead(some, formation, rank, lists, hubs, rules.criterion, alive, old)
+        advance(len(some))
+    return Groups(*formation.groups)
 
 
 def _few_pairs(

@@ -78,16 +78,18 @@ def test_counts_are_those_of_a_multiset() -> None:
     counted = [Counter("aab"), Counter("aabc"), Counter("abc")]
     found = nd.find(sets=counted, measure="multiset", threshold=0.75, pairs="all")
     assert [ends[:2] for ends in pairs_in(found.pairs)] == [(0, 1), (1, 2)]
-    with pytest.raises(InputError, match="multiset"):
+    with pytest.raises(InputError) as refused:
         nd.find(sets=counted)
+    assert has_parts(str(refused.value), "multiset")
 
 
 def test_reference_sets_have_the_same_elements() -> None:
     found = nd.find(sets={"new": {1, 2, 3}}, against={"old": [3, 2, 1, 4]}, threshold=0.7)
     assert pairs_in(found.pairs) == [("old", "new", 3, 4, 3)]
     assert found.kept == {}
-    with pytest.raises(InputError, match="after"):
+    with pytest.raises(InputError) as refused:
         nd.find(sets=[{1, 2}], against=[{"1", "2"}])
+    assert has_parts(str(refused.value), "against holds str", "after")
 
 
 def test_sets_without_elements_are_no_pair() -> None:
@@ -155,5 +157,6 @@ def test_settings_of_texts_are_refused(words: str) -> None:
 
 def test_documents_or_sets() -> None:
     for arguments, words in (((), "Neither"), ((["a"], SETS), "Both")):
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError) as refused:
             nd.find(*arguments[:1], sets=arguments[1] if len(arguments) > 1 else None)
+        assert has_parts(str(refused.value), words)
