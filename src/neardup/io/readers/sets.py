@@ -58,7 +58,7 @@ class ElementNumbers:
         """Return a word for each of these numbers, by its element alone: the same in each run.
 
         Of a whole number these are its digits. A str of Latin letters in lower case and digits is its own word;
-        others have what they hold of these, and 96 bits of a hash.
+        of others it has such letters and digits, and 96 bits of a hash.
 
         >>> elements = ElementNumbers()
         >>> elements.words(elements.of(["red", "Dark red"], np.array([2]), "sets"))
