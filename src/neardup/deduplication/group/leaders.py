@@ -44,7 +44,7 @@ _STEP, _STEPS = 1 << 12, 200
 """Fewest documents of a step that reports progress, and most steps."""
 
 _FEW, _AT_ONCE = 16, 1 << 16
-"""Pairs of the index are found before the groups if there are at most so many a document; so many at a time."""
+"""Pairs of the index are found before the groups if they are at most _FEW a document, and _AT_ONCE at a time."""
 
 _PARTS = 1_000_000_000
 """Similarities are compared as whole numbers of these parts."""
