@@ -281,9 +281,10 @@ class Badge(NamedTuple):
 
 
 class Fragment(NamedTuple):
-    """A part of a cell: "same", "del", "ins", "moved" with its colour, "match" (its badge), or "cut".
+    """A part of a cell: "same", "del", "ins", "moved" with its colour, "match" (its badge), "cut", or "head".
 
-    A "cut" is equal text that is folded, with the number of its units. ``reading``: OCR explains the difference.
+    A "head" is no text of the cell: it is the head of the column of a table, to which the next part belongs. A
+    "cut" is equal text that is folded, with the number of its units. ``reading``: OCR explains the difference.
     """
 
     kind: str
@@ -320,8 +321,9 @@ class _Side:
         begins: Int64s,
         moved: Bools,
         readings: list[slice],
+        heads: wording.ColumnHeads,
     ) -> None:
-        self._text, self._base, self._begins = text, base, begins
+        self._text, self._base, self._begins, self._heads = text, base, begins, heads
         self.rows: list[list[int]] = pieces.spans_of_rows.tolist()
         opens = pieces.opens & np.concatenate(([False], moved))[pieces.matches]
         shown = np.isin(pieces.kinds, (CHANGED, CHARACTERS, MOVED))
@@ -343,6 +345,15 @@ class _Side:
             for *span, inside in wording.cut_at(self._base, begin, end)
         )
         return [(part, inside and bool(part.strip())) for part, inside in parts]
+
+    def fragments(
+        self, kind: str, begin: int, end: int, match: int = 0, reading: bool = False
+    ) -> Iterator[Fragment]:
+        """Yield the characters [begin, end) as fragments of one kind, with the heads of columns between them."""
+        for head, first, last in self._heads.parts(begin, end):
+            if head:
+                yield Fragment("head", [(head, False)])
+            yield Fragment(kind, self.parts(first, last), match, reading)
 
     def units(self, begin: int, end: int) -> int:
         """Return the number of units of the comparison that begin in the characters [begin, end)."""
@@ -431,7 +442,8 @@ class TextRows:
         base = (wording.base_spans(record, which) for which in (0, 1))
         begins = (units.spans[:, 0] for units in (record.a, record.b))
         readings = ([parts[which] for _, *parts in alignment.readings] for which in (0, 1))
-        sides = zip(texts, alignment.table.sides, base, begins, repeat(alignment.moved), readings)
+        heads = (wording.ColumnHeads(alignment, which) for which in (0, 1))
+        sides = zip(texts, alignment.table.sides, base, begins, repeat(alignment.moved), readings, heads)
         self._sides = [_Side(*side) for side in sides]
         self._alone = wording.one_sided_matches(alignment)
         self._on_page = np.ones(len(alignment.table), np.bool_)
@@ -507,9 +519,9 @@ class TextRows:
                 continue
             place = stop
             if kind in (CHANGED, CHARACTERS):
-                yield Fragment("ins" if which else "del", side.parts(begin, stop), reading=reading)
+                yield from side.fragments("ins" if which else "del", begin, stop, reading=reading)
             else:
-                yield Fragment("moved", side.parts(begin, stop), match % COLOURS)
+                yield from side.fragments("moved", begin, stop, match % COLOURS)
         if place < end:
             yield from self._same(side, place, end, (before, after))
 
@@ -530,13 +542,13 @@ class TextRows:
         """Yield equal text: the sentences next to a difference ``near`` either end, and the rest folded."""
         first, last = side.far_from(begin, end, near) if self._cut else (end, end)
         if side.columns(first, last) < SHORTEST_CUT:
-            yield Fragment("same", side.parts(begin, end))
+            yield from side.fragments("same", begin, end)
             return
         if begin < first:
-            yield Fragment("same", side.parts(begin, first))
+            yield from side.fragments("same", begin, first)
         yield Fragment("cut", side.parts(first, last), side.units(first, last))
         if last < end:
-            yield Fragment("same", side.parts(last, end))
+            yield from side.fragments("same", last, end)
 
     def _way(self, match: int, side: int) -> Way:
         """Return a link from the place that moved text left to the place where it is now."""

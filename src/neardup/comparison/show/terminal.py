@@ -1,7 +1,7 @@
 r"""A comparison on a terminal: two columns if they fit, otherwise one text that shows both; then the measures.
 
 Marks that need no colour: ``[3]`` a match begins, ``[-gone-]`` only in A, ``{+new+}`` only in B, ``<~moved~>``,
-``[?-l-]`` and ``{?+1+}`` what OCR may have read one for the other;
+``[?-l-]`` and ``{?+1+}`` what OCR may have read one for the other; ``(Amount:)`` the head of a column of a table;
 in the margin ``-`` for A, ``+`` for B, ``~`` moved, ``\u2260`` equal words with other characters, ``=`` equal but
 for white space or text left out.
 """
@@ -156,6 +156,8 @@ def _head(record: ComparisonRecord, names: tuple[str, str], width: int, other_st
         marks.append(f"= equal but for {wording.style_words(record)}")
     if alignment.readings:
         marks.append("[?- {?+ perhaps OCR")
+    if any(wording.ColumnHeads(alignment, which) for which in (0, 1)):
+        marks.append("(head:) of the column of a table")
     if len(alignment.units):
         marks.append("[n] a match begins")
     if wording.uncounted_text(record):
@@ -288,7 +290,8 @@ class MarkedRows:
         texts, sides = (alignment.text_a, alignment.text_b), alignment.table.sides
         self._has_base = bool(base[0] or base[1])
         readings = [[parts[which] for _, *parts in alignment.readings] for which in (0, 1)]
-        columns = zip(texts, sides, (0, 1), base, readings, strict=True)
+        heads = [wording.ColumnHeads(alignment, which) for which in (0, 1)]
+        columns = zip(texts, sides, heads, (0, 1), base, readings, strict=True)
         self._sides = [_Side(*side) for side in columns]
         self._kinds: list[int] = alignment.table.kinds.tolist()
         self._alone = wording.one_sided_matches(alignment)
@@ -380,8 +383,15 @@ class _Side:
     """One text and its pieces, as lists."""
 
     def __init__(
-        self, text: str, pieces: Pieces, which: int, base: list[Span], readings: Iterable[slice] = ()
+        self,
+        text: str,
+        pieces: Pieces,
+        heads: wording.ColumnHeads,
+        which: int,
+        base: list[Span],
+        readings: Iterable[slice] = (),
     ) -> None:
+        self._heads = heads
         self._readings = {piece for part in readings for piece in range(part.start, part.stop)}
         self._text, self._which, self._base = text, which, base
         self.kinds: list[int] = pieces.kinds.tolist()
@@ -422,15 +432,18 @@ class _Side:
                 yield from self._fragments(span, "")
 
     def _fragments(self, span: list[int], style: str, marks: Sequence[str] = _NO_MARKS) -> Iterator[Fragment]:
-        """Yield the characters of a span between ``marks``: in one style, but base text in its own."""
-        (begin, end), (before, after) = span, marks
-        if not self._base:
-            yield f"{before}{self._part_text(begin, end)}{after}", style
-            return
-        yield before, style
-        for first, last, inside in wording.cut_at(self._base, begin, end):
-            yield self._part_text(first, last), "base" if inside else style
-        yield after, style
+        """Yield the characters of a span between ``marks``: in one style, but base text and heads in their own."""
+        before, after = marks
+        for head, begin, end in self._heads.parts(*span):
+            if head:
+                yield f"({visible(head)}:){HARD_SPACE}", "note"
+            if not self._base:
+                yield f"{before}{self._part_text(begin, end)}{after}", style
+                continue
+            yield before, style
+            for first, last, inside in wording.cut_at(self._base, begin, end):
+                yield self._part_text(first, last), "base" if inside else style
+            yield after, style
 
     def _part_text(self, begin: int, end: int) -> str:
         return visible(wording.part_of(self._text, begin, end)).replace("\t", TAB)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from neardup.comparison.alignment import ROW_KINDS
 from neardup.comparison.kinds.rules import by_kind
-from neardup.display import counted, number, similarity
+from neardup.display import counted, number, shorten, similarity
 from neardup.kernels.rows import CHANGED, CHARACTERS, CHARACTERS_ROW, EQUAL_ROW, MOVED
 from neardup.tables import Bools
 from neardup.text.characters import COUNTED, KINDS, CharacterDifference
@@ -38,6 +39,16 @@ _WIDTHS = range(40, 121)
 
 QUOTED = 80
 """Length of a quotation, in characters."""
+
+_MARK_OF_HEADS = re.compile(
+    r"^[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+(?:\|[ \t]*)?\r?$", re.MULTILINE
+)
+"""The line between the heads and the rows of a table in Markdown (GitHub Flavored Markdown 0.29, 4.10)."""
+
+_BETWEEN_CELLS, _LINE = re.compile(r"(?<!\\)\|"), re.compile(r"[^\n]*\n?")
+
+LONGEST_HEAD = 40
+"""Columns of the head of a column beside a cell."""
 
 _IDEOGRAPH = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 """Scripts that have no space between words: their lines stay."""
@@ -163,6 +174,67 @@ def cut_at(spans: list[tuple[int, int]], begin: int, end: int) -> Iterator[tuple
         edge = spans[place][inside] if place < len(spans) else end
         yield begin, min(edge, end), inside
         begin, place = min(edge, end), place + inside
+
+
+def heads_of(text: str) -> list[tuple[int, str]]:
+    r"""Return the cells below heads, by the place where each begins, with the head of its column.
+
+    Heads are above a line of ``---``, and their table ends at an empty line. A row with more cells than
+    heads has none, and neither has a line without ``|``: its columns are not known.
+
+    >>> heads_of("Item | Amount\n--- | ---\nPump | 1,200\nin all\n | 7")
+    [(26, 'Item'), (33, 'Amount'), (49, 'Amount')]
+    """
+    if not _MARK_OF_HEADS.search(text):
+        return []
+    found, heads, before, bordered = [], list[str](), "", False
+    for line in _LINE.finditer(text):
+        row = line[0].rstrip()
+        if _MARK_OF_HEADS.match(row):
+            bordered = row.lstrip().startswith("|")
+            heads = [head for _, head in _cells(before, bordered)]
+            heads *= len(heads) == len(_cells(row, bordered))
+        elif not row:
+            heads = []
+        elif heads and "|" in row:
+            cells = _cells(row, bordered)
+            pairs = zip(cells, heads, strict=False) if len(cells) <= len(heads) else ()
+            found += [(line.start() + place, head) for (place, cell), head in pairs if cell and head]
+        before = row
+    return found
+
+
+def _cells(row: str, bordered: bool) -> list[tuple[int, str]]:
+    """Return the cells of a row: where the text of each begins, and the text."""
+    edges = [sign.start() for sign in _BETWEEN_CELLS.finditer(row)]
+    cells = [(begin + 1, row[begin + 1 : end]) for begin, end in pairwise((-1, *edges, len(row)))]
+    if bordered:
+        cells = cells[not cells[0][1].strip() : -1 if not cells[-1][1].strip() else None]
+    return [(begin + len(cell) - len(cell.lstrip()), cell.strip().replace(r"\|", "|")) for begin, cell in cells]
+
+
+class ColumnHeads:
+    """The heads of the cells that begin in rows that differ, in A (0) or B (1)."""
+
+    def __init__(self, alignment: Alignment, which: int) -> None:
+        cells = heads_of((alignment.text_a, alignment.text_b)[which])
+        side, places = alignment.table.sides[which], np.array([place for place, _ in cells], np.int64)
+        rows = np.searchsorted(side.spans_of_rows[:, 1], places, "right")
+        shown = np.flatnonzero(alignment.table.kinds[rows] != EQUAL_ROW).tolist() if len(cells) else []
+        self._places = [cells[cell][0] for cell in shown]
+        self._heads = [shorten(cells[cell][1], LONGEST_HEAD) for cell in shown]
+
+    def __bool__(self) -> bool:
+        return bool(self._places)
+
+    def parts(self, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
+        """Yield the parts [begin, end) of these characters, each with the head before it, or ""."""
+        first, last = bisect_left(self._places, begin), bisect_left(self._places, end)
+        heads = ["", *self._heads[first:last]]
+        places = [begin, *self._places[first:last], end]
+        for head, (place, stop) in zip(heads, pairwise(places), strict=True):
+            if head or place < stop:
+                yield head, place, stop
 
 
 def unit_of(record: ComparisonRecord) -> str:
