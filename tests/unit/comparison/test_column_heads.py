@@ -93,6 +93,6 @@ def test_heads_are_escaped() -> None:
 def test_the_terminal_shows_heads_in_brackets(width: int, line: str) -> None:
     shown = neardup.compare(A, B).text(width=width)
     assert line in shown
-    assert "(head:) of the column of a table" in shown
+    assert "(head:)" in shown
     assert "(Item:) Pump" not in shown  # an equal row
     assert "(head:)" not in neardup.compare("a | b", "a | c").text(width=width)

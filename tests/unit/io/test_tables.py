@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from html import escape
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 from neardup.errors import InputError
 from neardup.io.formats import extract, tables
 from neardup.text.units import words
+from support.made_files import docx
+from support.made_office import odf, xlsx
 
 MARKS = re.compile(r"(?m)^---(?: \| ---)+$")
 
@@ -141,3 +145,157 @@ def test_spans_do_not_make_a_text_too_long() -> None:
     with pytest.raises(InputError) as refused:
         made.line(long)
     assert refused.value.given == tables.contents.long_error().given
+
+
+Cells = list[list[str]]
+
+
+def as_html(rows: Cells, heads: bool) -> bytes:
+    tag = ["th" if heads and not number else "td" for number in range(len(rows))]
+    lines = ("".join(f"<{tag[n]}><p>{escape(cell)}" for cell in row) for n, row in enumerate(rows))
+    return f"<p>above<table><tr>{'<tr>'.join(lines)}</table><p>below".encode()
+
+
+def as_docx(rows: Cells, heads: bool) -> bytes:
+    def paragraph(text: str) -> str:
+        return f'<w:p><w:r><w:t xml:space="preserve">{escape(text)}</w:t></w:r></w:p>'
+
+    made = ""
+    for number, row in enumerate(rows):
+        properties = "<w:trPr><w:tblHeader/></w:trPr>" if heads and not number else ""
+        cells = "".join(f"<w:tc><w:tcPr/>{paragraph(cell)}</w:tc>" for cell in row)
+        made += f"<w:tr>{properties}{cells}</w:tr>"
+    return docx(f"{paragraph('above')}<w:tbl>{made}</w:tbl>{paragraph('below')}")
+
+
+def as_odt(rows: Cells, heads: bool) -> bytes:
+    made = [
+        "<table:table-row>"
+        + "".join(f"<table:table-cell><text:p>{escape(cell)}</text:p></table:table-cell>" for cell in row)
+        + "</table:table-row>"
+        for row in rows
+    ]
+    made[:1] = [f"<table:table-header-rows>{made[0]}</table:table-header-rows>"] if heads else made[:1]
+    table = f"<table:table>{''.join(made)}</table:table>"
+    return odf("text", f"<text:p>above</text:p>{table}<text:p>below</text:p>")
+
+
+def as_rtf(rows: Cells, heads: bool) -> bytes:
+    made = ""
+    for number, row in enumerate(rows):
+        cells = "".join("\\intbl " + re.sub(r"([\\{}])", r"\\\1", cell) + "\\cell " for cell in row)
+        made += "\\trowd" + "\\trhdr" * (heads and not number) + cells + "\\row "
+    return f"{{\\rtf1 above\\par {made}\\pard below}}".encode()
+
+
+FORMATS: dict[str, Callable[[Cells, bool], bytes]] = {
+    "html": as_html,
+    "docx": as_docx,
+    "odt": as_odt,
+    "rtf": as_rtf,
+}
+WORDS = st.lists(st.text("ab1,.|-", min_size=1, max_size=4), max_size=3).map(" ".join)
+ROWS = st.integers(2, 4).flatmap(
+    lambda size: st.lists(st.lists(WORDS, min_size=size, max_size=size), min_size=1, max_size=4)
+)
+
+
+@given(ROWS, st.booleans())
+def test_all_formats_give_the_same_lines_of_the_same_table(rows: Cells, heads: bool) -> None:
+    rows = [["first", "row"], *rows] if heads else rows
+    texts = {form: extract(made(rows, heads), f"a.{form}") for form, made in FORMATS.items()}
+    assert len({tuple(filter(None, text.split("\n"))) for text in texts.values()}) == 1, texts
+    # naively: the words of the cells in order, and a row of several cells on a line
+    assert hashes(texts["docx"]) == hashes("\n".join(["above", *(cell for row in rows for cell in row), "below"]))
+    lines = list(filter(None, texts["docx"].split("\n")))
+    filled = [row for row in rows if any(row)]
+    assert len(lines) == 2 + len(filled) + (heads and len(filled) > 1)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_table_with_heads_ends_with_an_empty_line(form: str) -> None:
+    text = extract(FORMATS[form]([["Item", "Amount"], ["Pump", "1,200"]], True), f"a.{form}")
+    assert re.sub("\n+", "\n", text) == "above\nItem | Amount\n--- | ---\nPump | 1,200\nbelow"
+    assert "1,200\n\nbelow" in text
+    text = extract(FORMATS[form]([["Item", "Amount"], ["Pump", "1,200"]], False), f"a.{form}")
+    assert re.sub("\n+", "\n", text) == "above\nItem | Amount\nPump | 1,200\nbelow"
+
+
+def test_cells_of_word_that_are_merged_nested_or_indented() -> None:
+    def cell(text: str, properties: str = "") -> str:
+        return f"<w:tc><w:tcPr>{properties}</w:tcPr>{text}</w:tc>"
+
+    a, b, c, d = (f"<w:p><w:r><w:t>{letter}</w:t></w:r></w:p>" for letter in "abcd")
+    head = f"<w:tr><w:trPr><w:tblHeader/></w:trPr>{cell(a)}{cell(b)}{cell(c)}</w:tr>"
+    nested = f"<w:tbl><w:tr>{cell(a)}{cell(b)}</w:tr></w:tbl>"
+    spanning = cell(a, '<w:gridSpan w:val="2"/>')
+    rows = {
+        f"<w:tr>{spanning}{cell(b + c)}</w:tr>": "a |  | b c",
+        f'<w:tr><w:trPr><w:gridBefore w:val="2"/></w:trPr>{cell(d)}</w:tr>': " |  | d",
+        f"<w:tr>{cell(d)}{cell(nested)}</w:tr>": "d | a b",
+        f"<w:tr>{cell('<w:p/>')}{cell(d)}</w:tr>": " | d",
+    }
+    for row, line in rows.items():
+        below = "a | b | c\n--- | --- | ---\n" + line
+        assert extract(docx(f"<w:tbl>{head}{row}</w:tbl>"), "a.docx") == below
+    assert extract(docx(f"<w:tbl><w:tr>{cell(d)}{cell(nested)}</w:tr></w:tbl>"), "a.docx") == "d\na | b"
+    off = head.replace("tblHeader", 'tblHeader w:val="0"')
+    assert extract(docx(f"<w:tbl>{off}<w:tr>{cell(d)}{cell(d)}</w:tr></w:tbl>"), "a.docx") == "a | b | c\nd | d"
+
+
+def test_cells_of_opendocument_that_are_merged_nested_or_repeated() -> None:
+    def cell(text: str, more: str = "") -> str:
+        return f"<table:table-cell{more}>{text}</table:table-cell>"
+
+    a, b = "<text:p>a</text:p>", "<text:p>b</text:p>"
+    row = "<table:table-row%s>%s</table:table-row>"
+    head = f"<table:table-header-rows>{row % ('', cell(a) + cell(b))}</table:table-header-rows>"
+    nested = f"<table:table>{head}{row % ('', cell(a) + cell(b))}</table:table>"
+    for rows, text in {
+        row % ("", cell(a) + cell(nested)): "a\na | b\n--- | ---\na | b",
+        head + row % ("", cell(a) + cell(nested)): "a | b\n--- | ---\na | a b a b",
+        head + row % (' table:number-rows-repeated="2"', cell(a) + cell(b)): "a | b\n--- | ---\na | b\na | b",
+        row % ("", cell("") + cell(a, ' table:number-columns-repeated="2"')): " | a | a",
+    }.items():
+        assert extract(odf("text", f"<table:table>{rows}</table:table>"), "a.odt") == text.strip()
+
+
+TEXT, NUMBER = '<c t="inlineStr"><is><t>%s</t></is></c>', "<c><v>%s</v></c>"
+
+
+@pytest.mark.parametrize(
+    ("rows", "heads"),
+    [
+        (["ab", "c1"], True),
+        (["x", "ab", "c1"], True),  # below a title
+        (["ab", "cd", "e1"], False),  # two rows of texts
+        (["aa", "c1"], False),  # equal texts
+        (["a1", "b2"], False),
+        (["ab", "1"], True),
+        (["a", "1"], False),  # one column
+    ],
+)
+def test_the_first_texts_of_a_sheet_are_heads_above_numbers(rows: list[str], heads: bool) -> None:
+    made = ("".join((NUMBER if cell.isdecimal() else TEXT) % cell for cell in row) for row in rows)
+    text = extract(xlsx("".join(f"<row>{row}</row>" for row in made)), "a.xlsx")
+    lines = [" | ".join(row) for row in rows]
+    mark = ["--- | ---"] if heads else []
+    assert text.split("\n") == ["Sheet", *lines[:-1], *mark, lines[-1]]
+    cells = (
+        "".join(
+            f'<table:table-cell office:value-type="float" office:value="{cell}"/>'
+            if cell.isdecimal()
+            else f'<table:table-cell office:value-type="string"><text:p>{cell}</text:p></table:table-cell>'
+            for cell in row
+        )
+        for row in rows
+    )
+    sheet = "".join(f"<table:table-row>{row}</table:table-row>" for row in cells)
+    assert extract(odf("spreadsheet", f'<table:table table:name="Sheet">{sheet}</table:table>'), "a.ods") == text
+
+
+@pytest.mark.parametrize("gap", ['<row r="3"/><row r="4">', '<row r="4">'])
+def test_an_empty_row_of_a_sheet_ends_its_heads(gap: str) -> None:
+    first = f'<row r="1">{TEXT % "Item"}{TEXT % "Sold"}</row><row r="2">{TEXT % "Pump"}{NUMBER % 7}</row>'
+    text = extract(xlsx(f"{first}{gap}{TEXT % 'a'}{TEXT % 'b'}</row>"), "a.xlsx")
+    assert text == "Sheet\nItem | Sold\n--- | ---\nPump | 7\n\na | b"

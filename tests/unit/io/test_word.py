@@ -333,7 +333,7 @@ def test_empty_cells_repeated_without_end_take_no_room() -> None:
         (rb"\u55357?\u56832?!", "😀!"),
         (rb"{\f1\'ec\'e8\'f0} {\f2\'93\'fa}", "мир 日"),
         (rb"a\~b\_c\{\}\\ \emdash", "a\xa0b-c{}\\ —"),
-        (rb"\trowd a\cell b\cell\row c\line d", "a\nb\nc\nd"),
+        (rb"\trowd a\cell b\cell\row c\line d", "a | b\nc\nd"),
         (rb"{\field{\*\fldinst PAGE }{\fldrslt 7}}{\field{\*\fldinst HYPERLINK x}{\fldrslt here}}", "here"),
         (rb"a {\v hidden}{\v0 b}", "a b"),
         (rb"{\shp{\*\shpinst{\sp{\sn a}{\sv 1}}{\shptxt in a box\par}}}", "in a box"),

@@ -64,7 +64,7 @@ def test_a_number_does_not_depend_on_the_others_of_its_column() -> None:
         ("<c><f>SUM(A1:A9)</f><v></v></c>", "=SUM(A1:A9)"),
         ("<c><f>SUM(A1:A9)</f></c>", "=SUM(A1:A9)"),
         ('<c t="inlineStr"><is><r><t>two </t></r><r><t>runs</t></r></is></c>', "two runs"),
-        ('<c t="inlineStr"><is><t>a_x000D_b _x005F_x0041_</t></is></c>', "a\rb _x0041_"),
+        ('<c t="inlineStr"><is><t>a_x000D_b _x005F_x0041_</t></is></c>', "a b _x0041_"),
         ('<c t="d"><v>2024-05-01T10:00:00</v></c>', "2024-05-01T10:00:00"),
         ('<c t="s"><v>9</v></c>', ""),
         ('<c s="x"><v>no number</v></c>', "no number"),

@@ -187,7 +187,7 @@ def heads_of(text: str) -> list[tuple[int, str]]:
     """
     if not _MARK_OF_HEADS.search(text):
         return []
-    found, heads, before, bordered = [], list[str](), "", False
+    below, heads, before, bordered = list[tuple[int, str]](), list[str](), "", False
     for line in _LINE.finditer(text):
         row = line[0].rstrip()
         if _MARK_OF_HEADS.match(row):
@@ -199,9 +199,9 @@ def heads_of(text: str) -> list[tuple[int, str]]:
         elif heads and "|" in row:
             cells = _cells(row, bordered)
             pairs = zip(cells, heads, strict=False) if len(cells) <= len(heads) else ()
-            found += [(line.start() + place, head) for (place, cell), head in pairs if cell and head]
+            below += [(line.start() + place, head) for (place, cell), head in pairs if cell and head]
         before = row
-    return found
+    return below
 
 
 def _cells(row: str, bordered: bool) -> list[tuple[int, str]]:

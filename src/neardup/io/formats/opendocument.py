@@ -12,7 +12,7 @@ from neardup.errors import InputError
 from neardup.io.formats import content as contents
 from neardup.io.formats.drawings import shortest
 from neardup.io.formats.package import Handlers, Package, Text, read_package
-from neardup.io.formats.tables import SEPARATOR
+from neardup.io.formats.tables import TableCell, TableRows
 from neardup.io.formats.workbook import column_letters
 
 _CONTENT, _STYLES, _META, _MANIFEST = "content.xml", "styles.xml", "meta.xml", "META-INF/manifest.xml"
@@ -207,9 +207,12 @@ class _Body(_Words):
         self._comments: list[str] = []
         self._author = ""  # of the open comment
         self._is_author = False
-        self._row: list[str] = []
+        self._row: list[TableCell] = []
         self._gap = 0  # empty cells before the next one
-        self._tables: list[tuple[list[str], int]] = []
+        self._tables: list[tuple[list[TableCell], int]] = []
+        self._rows: list[TableRows] = []  # of the open tables
+        self._in_heads = 0  # depth within rows of heads
+        self._has_lines = False  # a table ended in the open row
         self._cell: dict[str, str] = {}
         self._repeated = 1  # rows
         self._line = 0  # number of the row
@@ -233,8 +236,10 @@ class _Body(_Words):
             self._apart += ["hidden text"] * self._sections[-1]
         elif tag == "table:table":
             self._begin_table(named)
+        elif tag == "table:table-header-rows":
+            self._in_heads += 1
         elif tag == "table:table-row":
-            self._row, self._gap = [], 0
+            self._row, self._gap, self._has_lines = [], 0, False
             self._repeated = _count(named.get("table:number-rows-repeated"))
         elif tag in _CELLS:
             self._cell = named
@@ -261,10 +266,15 @@ class _Body(_Words):
             self._end_cell(self.finish())
         elif tag == "text:section" and self._sections.pop():
             self._apart.pop()
+        elif tag == "table:table-header-rows":
+            self._in_heads -= 1
         elif tag == "table:table-row":
             self._end_row()
         elif tag == "table:table":
+            self._end_rows()
+            self._rows.pop()
             self._row, self._gap = self._tables.pop() if self._tables else ([], 0)
+            self._has_lines = True
             self._write_comments()
         elif tag == "dc:creator":
             self._is_author = False
@@ -281,6 +291,7 @@ class _Body(_Words):
 
     def _begin_table(self, named: Mapping[str, str]) -> None:
         self._tables.append((self._row, self._gap))
+        self._rows.append(TableRows())
         self._frames[-1:] = [True] * bool(self._frames)
         if self._kind == "spreadsheet" and len(self._tables) == 1:
             is_hidden = self._styles.get(named.get("table:style-name", ""), False)
@@ -292,6 +303,7 @@ class _Body(_Words):
 
     def _end_cell(self, text: str) -> None:
         value, count = self._value(text), _count(self._cell.get("table:number-columns-repeated"))
+        is_text = self._kind == "spreadsheet" and self._cell.get("office:value-type", "string") == "string"
         if formula := self._cell.get("table:formula"):
             self.formulas.append(formula)
         self._cell = {}
@@ -300,7 +312,7 @@ class _Body(_Words):
             return
         if (self._gap + count) * (len(value) + 3) > contents.TEXT_CHARACTERS:
             raise contents.long_error()
-        self._row += [""] * self._gap + [value] * count
+        self._row += [TableCell("")] * self._gap + [TableCell(value, is_text)] * count
         self._gap = 0
 
     def _value(self, text: str) -> str:
@@ -318,14 +330,30 @@ class _Body(_Words):
         return stored.removesuffix("T00:00:00") if kind == "date" else shortest(stored)
 
     def _end_row(self) -> None:
-        separator = "\n" if self._kind == "text" else SEPARATOR
-        if self._row:
-            line = separator.join(" ".join(cell.split()) if self._kind != "text" else cell for cell in self._row)
-            for _ in range(self._repeated):
+        """Write the row, as one line or as the lines of its cells."""
+        rows, cells = self._rows[-1] if self._rows else TableRows(), self._row
+        is_within = any(outer.has_heads for outer in self._rows[:-1])  # a row that is one line
+        for _ in range(self._repeated if cells else 1):
+            if self._kind != "text":
+                line = rows.sheet_line(cells)
+            elif is_within or (self._has_lines and not rows.has_heads):
+                line = None
+            else:
+                line = rows.line(cells, self._in_heads > 0)
+            if cells:
                 self._target().end_line()
-                self._target().add(f"{line}\n")
+                self._target().add(line or "".join(f"{cell.text}\n" for cell in cells if cell.text))
+            elif self._kind != "text":
+                self._end_rows()
         self._row, self._gap = [], 0
         self._line += self._repeated
+
+    def _end_rows(self) -> None:
+        """End the rows that follow each other; those of a sheet after an empty row may have other heads."""
+        if self._rows:
+            if end := self._rows[-1].end():
+                self._target().add(end)
+            self._rows[-1] = TableRows()
 
     def _end_comment(self, text: str) -> None:
         author = self._author.strip()

@@ -138,22 +138,22 @@ class People(Handlers):
 
 
 class Text:
-    """Text that grows piece by piece, to the greatest length of the text of a document."""
+    """Text that grows by ``pieces``, to the greatest length of the text of a document."""
 
     def __init__(self) -> None:
-        self._pieces: list[str] = []
+        self.pieces: list[str] = []
         self._length = 0
 
     def add(self, text: str) -> None:
         """Append text. Raises InputError if it becomes too long."""
-        self._pieces.append(text)
+        self.pieces.append(text)
         self._length += len(text)
         if self._length > contents.TEXT_CHARACTERS:
             raise contents.long_error()
 
     def end_line(self) -> None:
         """End the line, unless the text is at the beginning of one."""
-        if self._pieces and not self._pieces[-1].endswith("\n"):
+        if self.pieces and not self.pieces[-1].endswith("\n"):
             self.add("\n")
 
     def line(self, text: str) -> None:
@@ -162,8 +162,14 @@ class Text:
             self.end_line()
             self.add(f"{text}\n")
 
+    def replace(self, place: int, text: str) -> None:
+        """Replace the pieces from this one on. Raises InputError if the text becomes too long."""
+        self._length -= sum(map(len, self.pieces[place:]))
+        del self.pieces[place:]
+        self.add(text)
+
     def __str__(self) -> str:
-        return "".join(self._pieces).strip()
+        return "".join(self.pieces).strip()
 
 
 class Package:

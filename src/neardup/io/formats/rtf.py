@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from neardup.errors import InputError
 from neardup.io.formats import content as contents
 from neardup.io.formats.package import Text
+from neardup.io.formats.tables import OpenTables, TableCell
 
 _BEGIN, _HEAD_BYTES = b"{\\rtf", 100
 
@@ -15,6 +16,7 @@ _TOKEN = re.compile(
 )
 
 _BREAKS = {"par", "line", "sect", "page", "column", "cell", "nestcell", "row", "nestrow", "softline"}
+_OF_TABLES = {"trowd", "trhdr", "cell", "nestcell", "row"}
 _SYMBOLS = {
     "tab": "\t",
     "emdash": "—",
@@ -115,6 +117,7 @@ class _Reader:
         self._has_first_page = self._has_even_pages = False
         self._fields: list[str] = []
         self._binary: list[tuple[str, list[bytes]]] = []
+        self._tables = OpenTables()
 
     def read(self, data: bytes) -> None:
         """Read all tokens of the file."""
@@ -178,7 +181,9 @@ class _Reader:
 
     def _word(self, word: str, number: int | None) -> None:
         is_starred, self._is_starred = self._is_starred, False
-        if word in _BREAKS:
+        if word in _OF_TABLES and self._target() is self._texts.get(""):
+            self._continue_table(word)
+        elif word in _BREAKS:
             self._end_line()
         elif word in _SYMBOLS:
             self._add(_SYMBOLS[word])
@@ -198,6 +203,25 @@ class _Reader:
             self._font_table = len(self._states) if word == "fonttbl" else self._font_table
         else:
             self._set(word, number)
+
+    def _continue_table(self, word: str) -> None:
+        """Begin a row of the table in the body, its next cell, or end the row; rows that follow are one table."""
+        text = self._texts.setdefault("", Text())
+        text.end_line()
+        if word == "row":
+            if row := self._tables.end_row(text.pieces):
+                text.replace(*row)
+        elif word == "trhdr":
+            self._tables.mark(True)
+        elif word == "nestcell":
+            self._tables.keep_lines()
+        elif word == "cell" or self._tables.is_between_rows or not self._tables:
+            if not self._tables:
+                self._tables.begin_table()
+            if word == "trowd":
+                self._tables.begin_row()
+                self._tables.mark(False)
+            self._tables.begin_cell(len(text.pieces), TableCell(""))
 
     def _set(self, word: str, number: int | None) -> None:
         """Set a property of text or of the document."""
@@ -260,6 +284,8 @@ class _Reader:
 
     def _add(self, text: str) -> None:
         if text and (target := self._target()):
+            if self._tables.is_between_rows and target is self._texts.get("") and not text.isspace():
+                target.add(self._tables.end_table())
             target.add(text)
 
     def _end_line(self) -> None:

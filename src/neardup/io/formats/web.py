@@ -2,7 +2,6 @@
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 from neardup.io.formats.charsets import decode
@@ -15,7 +14,7 @@ from neardup.io.formats.content import (
     long_error,
     unread,
 )
-from neardup.io.formats.tables import TableCell, TableRows, span
+from neardup.io.formats.tables import OpenTables, TableCell, span
 
 # Elements whose content is not text of the page. noscript and iframe hold fallback content.
 _SKIPPED = frozenset(
@@ -48,7 +47,7 @@ _INLINE = frozenset(
 )
 
 # Elements that keep their lines: a row around them is no line.
-_LINED = frozenset(("table", "pre", "ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6"))
+_LINED = frozenset(("pre", "ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6"))
 _GROUPS = ("thead", "tbody", "tfoot")
 
 _CHARSET = re.compile(rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
@@ -127,8 +126,7 @@ class _VisibleText(HTMLParser):
         self._skipped: str | None = None
         self._depth = 0
         self._options: list[tuple[bool, list[str]]] | None = None  # of the list that is open: chosen, text
-        self._tables: list[_Table] = []  # those that are open, the innermost last
-        self._inside = 0  # tables within a row that is one line, whose own rows do not count
+        self._tables = OpenTables()
         self.unread: list[tuple[str, bytes]] = []
         self.title: str | None = None
         self._is_titled = False
@@ -143,7 +141,7 @@ class _VisibleText(HTMLParser):
         """Return the visible text read so far."""
         self._choose()
         while self._tables:
-            self._end_table()
+            self._end_cells("table")
         return "".join(self._parts)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -184,7 +182,9 @@ class _VisibleText(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._skipped is None:
-            if self._options or not (data.isspace() and self._is_between_rows()):
+            # between rows, an empty line would end the table
+            is_between = self._tables.is_between_rows and self._parts[-1:] == ["\n"]
+            if self._options or not (is_between and data.isspace()):
                 (self._options[-1][1] if self._options else self._parts).append(data)
         elif self._skipped == "title" and not self._is_titled and len(self.title or "") < VALUE_CHARACTERS:
             self.title = (self.title or "") + data
@@ -260,78 +260,33 @@ class _VisibleText(HTMLParser):
         if tag not in _INLINE and self._parts and self._parts[-1] != "\n":
             self._parts.append("\n")
 
-    def _is_between_rows(self) -> bool:
-        """Return whether a line begins between the rows of a table, which an empty line would end."""
-        row = self._tables[-1].row if self._tables else None
-        return bool(self._tables) and (row is None or not row.cells) and self._parts[-1:] == ["\n"]
-
     def _begin_cells(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a table, a row or a cell, or note that the open row has lines of its own."""
-        row = self._tables[-1].row if self._tables else None
-        if row is not None and tag in _LINED:
-            row.has_lines = True
         if tag == "table":
-            if self._inside or (self._tables and self._tables[-1].rows.has_heads):
-                self._inside += 1
+            self._tables.begin_table()
+        elif tag in _LINED:
+            self._tables.keep_lines()
+        elif tag in _GROUPS or tag == "tr":
+            self._end_row()
+            if tag == "tr":
+                self._tables.begin_row()
             else:
-                self._tables.append(_Table())
-        elif self._tables and not self._inside:
-            table = self._tables[-1]
-            if tag in _GROUPS or tag == "tr":
-                self._end_row()
-                table.is_head = tag == "thead" or (tag == "tr" and table.is_head)
-            if tag in ("tr", "td", "th") and table.row is None:
-                table.row = _Row()
-            if tag in ("td", "th") and table.row is not None:
-                spans = dict(attrs)
-                cell = TableCell("", tag == "th", span(spans.get("colspan")), span(spans.get("rowspan")))
-                table.row.cells.append((len(self._parts), cell))
+                self._tables.mark(tag == "thead")
+        elif tag in ("td", "th"):
+            spans = dict(attrs)
+            cell = TableCell("", tag == "th", span(spans.get("colspan")), span(spans.get("rowspan")))
+            self._tables.begin_cell(len(self._parts), cell)
 
     def _end_cells(self, tag: str) -> None:
         """End a table or a row."""
-        if tag == "table" and self._inside:
-            self._inside -= 1
-        elif tag == "table" and self._tables:
-            self._end_table()
-        elif self._tables and not self._inside and (tag == "tr" or tag in _GROUPS):
+        if tag in _GROUPS or tag in ("tr", "table"):
             self._end_row()
-            self._tables[-1].is_head &= tag == "tr"
-
-    def _end_table(self) -> None:
-        self._end_row()
-        self._inside = 0
-        if end := self._tables.pop().rows.end():
+        if tag in _GROUPS:
+            self._tables.mark(False)
+        elif tag == "table" and (end := self._tables.end_table()):
             self._parts.append(end)
 
     def _end_row(self) -> None:
-        """End the row of the innermost table, and write it as one line if it is one."""
-        table, row = self._tables[-1], self._tables[-1].row
-        table.row = None
-        if row is None or not row.cells:
-            return
-        places, empty = zip(*row.cells, strict=True)
-        if row.has_lines and not table.rows.has_heads:
-            table.rows.skip(empty)
-            return
-        ends = (*places[1:], len(self._parts))
-        texts = ("".join(self._parts[begin:end]) for begin, end in zip(places, ends, strict=True))
-        cells = [cell._replace(text=text) for cell, text in zip(empty, texts, strict=True)]
-        if line := table.rows.line(cells, table.is_head):
-            self._parts[places[0] :] = [line[:-1], "\n"]
-
-
-@dataclass
-class _Row:
-    """A row: where each cell begins among the parts, and the cell, without its text."""
-
-    cells: list[tuple[int, TableCell]] = field(default_factory=list)
-    has_lines: bool = False
-
-
-@dataclass
-class _Table:
-    """A table: its rows, the open one, and whether that is in the head of the table."""
-
-    rows: TableRows = field(default_factory=TableRows)
-    row: _Row | None = None
-    is_head: bool = False
+        if row := self._tables.end_row(self._parts):
+            place, line = row
+            self._parts[place:] = [line[:-1], "\n"]

@@ -6,6 +6,7 @@ from contextlib import suppress
 from neardup.io.formats import content as contents
 from neardup.io.formats.drawings import drawn_text
 from neardup.io.formats.package import Handlers, Package, Text, read_package
+from neardup.io.formats.tables import OpenTables, TableCell, span
 
 # Elements whose text is not in the text of the document, and the words for it.
 _APART = {
@@ -26,6 +27,8 @@ _SHOWN = {
 
 # Fields whose result depends on the page that they are on, or on the length of the document.
 _PAGE_FIELDS = {"PAGE", "NUMPAGES", "SECTIONPAGES"}
+
+_OF_TABLES = {"w:tbl", "w:tr", "w:tc", "w:tblHeader", "w:gridBefore", "w:gridSpan"}
 
 _PARTS_BELOW = ("footnotes", "endnotes")
 
@@ -118,6 +121,7 @@ class _Words(Handlers):
         self._page_fields = 0  # open results that depend on the page
         self._is_instruction = False
         self._form: list[str] = []  # the values of an open check box or list of a form
+        self._tables = OpenTables()
 
     def shown_parts(self, kind: str, has_even_pages: bool) -> list[str]:
         """Return the headers or footers that pages of the sections show."""
@@ -140,6 +144,8 @@ class _Words(Handlers):
             self._break()
         elif tag in _APART:
             self._apart.append(_APART[tag])
+        elif tag in _OF_TABLES:
+            self._begin_cells(tag, attributes)
         elif tag in _INSTEAD:
             # a tab within the properties of a paragraph is a tab stop
             if self._runs and not self._properties:
@@ -167,6 +173,12 @@ class _Words(Handlers):
             self._break()
         elif tag in _APART:
             self._apart.pop()
+        elif tag == "w:tr":
+            if row := self._tables.end_row(self._text.pieces):
+                self._text.replace(*row)
+        elif tag == "w:tbl":
+            if end := self._tables.end_table():
+                self._text.add(end)
         elif tag in ("w:pPr", "w:sectPr"):
             self._properties -= 1
         elif tag == "w:instrText":
@@ -186,6 +198,22 @@ class _Words(Handlers):
                 self._fields[-1].instruction += text[: contents.VALUE_CHARACTERS]
         elif self._inside:
             self._add(text)
+
+    def _begin_cells(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Begin a table, a row or a cell, or note the columns that it spans."""
+        if tag == "w:tbl":
+            self._tables.begin_table()
+        elif tag == "w:tr":
+            self._text.end_line()
+            self._tables.begin_row()
+            self._tables.mark(False)
+        elif tag == "w:tblHeader":
+            self._tables.mark(_is_on(attributes))
+        elif tag == "w:gridSpan":
+            self._tables.widen(span(self._package.attribute(attributes, "w:val")))
+        else:
+            columns = span(self._package.attribute(attributes, "w:val")) if tag == "w:gridBefore" else 1
+            self._tables.begin_cell(len(self._text.pieces), TableCell("", columns=columns))
 
     def _refer(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Note a header or footer of the open section."""

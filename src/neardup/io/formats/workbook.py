@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from neardup.io.formats import content as contents
 from neardup.io.formats.drawings import drawn_text, shortest
 from neardup.io.formats.package import Handlers, Package, People, Text, read_package
-from neardup.io.formats.tables import SEPARATOR
+from neardup.io.formats.tables import TableCell, TableRows
 
 # Built-in formats of dates and times (ECMA-376 part 1, 18.8.30), those of East Asia included.
 _DATES = {*range(14, 18), 22, *range(27, 37), *range(50, 59)}
@@ -31,6 +31,7 @@ _PRINT_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|\d+|[^&])')
 _PRINTED = {f"x:{which}{where}" for which in ("odd", "even", "first") for where in ("Header", "Footer")}
 _COLUMN = re.compile("[A-Z]{1,3}")
 _MOST_COLUMNS = 16_384
+_TEXTS = ("s", "str", "inlineStr")
 
 _ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -227,8 +228,10 @@ class _Sheet(Handlers):
         self.formulas: list[str] = []
         self.printed: list[str] = []
         self._strings, self._kinds, self._is_1904 = strings, kinds, is_1904
+        self._rows = TableRows()
+        self._line = 0  # of the last row
         self._column = 0  # of the last cell of the row
-        self._written = 0  # cells of the row in the text, with the empty ones before them
+        self._row: list[TableCell] = []
         self._cell: Mapping[str, str] = {}
         self._pieces: dict[str, list[str]] = {}  # the texts in the open cell by element: x:v, x:f, x:t
         self._open: str | None = None
@@ -240,7 +243,9 @@ class _Sheet(Handlers):
             self._open = tag
             self._pieces.setdefault(tag, [])
         elif tag == "x:row":
-            self._column = self._written = 0
+            number = attributes.get("r", "")
+            self._column, self._row = 0, []
+            self._begin_row(int(number) if number.isdecimal() and len(number) < 8 else self._line + 1)
         return tag == "x:rPh"
 
     def characters(self, text: str) -> None:
@@ -253,8 +258,25 @@ class _Sheet(Handlers):
             self._end_cell()
         elif tag == "x:row":
             self.text.end_line()
+            if line := self._rows.sheet_line(self._row):
+                self.text.add(line)
+            else:
+                self._end_table()
+        elif tag == "x:sheetData":
+            self._end_table()
         elif tag in _PRINTED:
             self.printed.append(_PRINT_CODE.sub(" ", "".join(self._pieces.pop(tag, ()))))
+
+    def _begin_row(self, number: int) -> None:
+        if number > self._line + 1:  # files leave out empty rows
+            self._end_table()
+        self._line = number
+
+    def _end_table(self) -> None:
+        """End the rows that follow each other; those after an empty row may have other heads."""
+        if end := self._rows.end():
+            self.text.add(end)
+        self._rows = TableRows()
 
     def _end_cell(self) -> None:
         place = self._cell.get("r", "")
@@ -262,12 +284,9 @@ class _Sheet(Handlers):
         if "x:f" in self._pieces:
             self.formulas.append(f"{place}={self._text('x:f')}")
         value = self._value()
-        if not value:
-            return
-        if self._column > self._written + 1 or self._written:
-            self.text.add(SEPARATOR * max(1, self._column - max(1, self._written)))
-        self._written = max(self._column, self._written + 1)
-        self.text.add(value)
+        if value:
+            self._row += [TableCell("")] * (self._column - 1 - len(self._row))
+            self._row.append(TableCell(value, is_head=self._cell.get("t") in _TEXTS))
 
     def _text(self, tag: str) -> str:
         return "".join(self._pieces.get(tag, ()))
