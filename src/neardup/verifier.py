@@ -46,6 +46,7 @@ FORMULAS = {"overlap": "smaller", "containment": "own", "chunk-longest": "larger
 SIDES = {"new-in-old": ("own", "this document in that one"), "old-in-new": ("other", "that document in this one")}
 SIDES["either"] = "smaller", "the smaller one in the larger one"
 PLAIN = "", ".txt", ".text", ".md"  # suffixes of documents that are their text; of others the stored text counts
+OFFICE = re.compile(r"\.((do[ct]|pp[ts]|pot|xl[st])[xm]|o[dt][tsp]|rtf|epub|eml|msg)")  # written by programs
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd", ".lz4": "lz4", ".xz": "xz"}
 # keys of run.json about the process and its options: they say nothing about the documents
 OF_PROCESS = (
@@ -413,10 +414,11 @@ class Verifier:
         try:
             path, doc.native = self._content(place)
             inner = Path(path.stem if path.suffix.lower() in CODECS else path).suffix.lower()
+            doc.fields |= {"origin": "digital"} if OFFICE.fullmatch(inner) else {}
             if inner in PLAIN and doc.native[:5] != b"%PDF-" and path.parent.name not in ("cur", "new"):
                 if doc.rejected and not re.search(rb"[\0-\x08]", doc.native):
                     raise DifferenceError(f"{name!r} is plain text, and the result leaves it aside")
-                doc.data = self._decoded(name, doc.native)
+                doc.data, doc.fields["origin"] = self._decoded(name, doc.native), None
                 doc.text = doc.data.decode("utf-8", "replace")
         except (UnreadError, *ERRORS) as error:
             self.unseen[f"files that are documents: {error!s:.25}"] += 1
@@ -449,6 +451,9 @@ class Verifier:
         for line in self._table("texts"):
             if (doc := self.docs[line["row"]]).data is None:
                 doc.data, doc.text = line["text"], line["text"].decode("utf-8", "replace")
+            if "digital" in self.set["keep"] and doc.place.get("format") == "text" and "origin" not in doc.fields:
+                doc.fields["origin"] = json.loads(line.get("fields") or "{}").get("origin")
+                self.unseen["origins of PDF, HTML and such files: as recorded"] += 1
         for row, doc in self.docs.items():
             doc.row, doc.new, doc.units = row, not doc.place["reference"], None
             known = doc.data is not None and "Cn" not in map(unicodedata.category, set(doc.text))
@@ -614,11 +619,12 @@ class Verifier:
 
     def _preference(self, policy):
         """Return a key of documents: the smaller, the better; None where the values are of several kinds."""
-        way, _, spelled = policy.partition(":")
+        way, _, spelled = {"digital": "order:origin=digital,unknown,scan"}.get(policy, policy).partition(":")
         if not spelled:
             return lambda doc: {"first": 0, "last": -doc.row}.get(way, -len(doc.units or ()))
         column, _, listed = spelled.partition("=")
         values = {doc.row: doc.fields.get(column) for doc in self.docs.values() if doc.new}
+        values |= {row: "unknown" for row in values if policy == "digital" and values[row] is None}
         kinds = {*map(type, values.values())}
         if kinds <= {type(None)} or any(value != value or value == "" for value in values.values()):
             return None
@@ -638,17 +644,17 @@ class Verifier:
         """Return the place of each row in the order of preference; as recorded where it is not derived."""
         recorded = {line["row"]: line["rank"] for line in self._table("ranks")}
         policies = [self.set["keep"]] if isinstance(self.set["keep"], str) else self.set["keep"]
-        keys = list(map(self._preference, policies))
+        keys, docs = list(map(self._preference, policies)), self.docs
+        files = [row for row in docs if docs[row].place.get("format", "text") == "text"]
+        unsure = {row for row in files if "digital" in policies and "origin" not in docs[row].fields}
         known = None not in keys
-        order = sorted(
-            self.docs.values(), key=lambda doc: (doc.new, *(known and key(doc) for key in keys), doc.row)
-        )
-        order = [doc.row for doc in order]
-        if known and self.whole and not (self.hidden and {"longest", "none"} & {*policies}):
+        order = sorted(docs, key=lambda row: (docs[row].new, *(known and key(docs[row]) for key in keys), row))
+        whole = self.whole and not unsure and not (self.hidden and {"longest", "none"} & {*policies})
+        if known and whole:
             return {row: place for place, row in enumerate(order)}
         self.unseen["ranks, the order of preference among all documents"] += len(recorded)
         if known and not any(":" in policy for policy in policies):
-            order = [row for row in order if row in recorded and self.docs[row].units is not None]
+            order = [row for row in order if row in recorded and row not in unsure and docs[row].units is not None]
             equal("ranks, the order of preference", sorted(order, key=recorded.get), order)
         return recorded
 
@@ -765,8 +771,6 @@ class Verifier:
         self._same("groups", lines, rows)
         return f"{len(rows):,} members of {len(sizes):,} groups, each kept or removed, and the reasons"
 
-    # --- the other tables
-
     def _ranks(self):
         ranks, located, texts, across = self._table("ranks"), self._table("located"), self._table("texts"), {}
         ends = [(not line.get("a_in_reference"), line["id_a"]) for line in self._table("missed")]
@@ -814,8 +818,6 @@ class Verifier:
                 row = {"id": self.typed(doc.id), "kind": "without text", "bytes": len(doc.data), "reason": why}
                 derived.append(row | {"kept": empty != "drop"})
         return derived if self.whole else [dict.fromkeys(line, UNSEEN) for line in lines.values()]
-
-    # --- rows that stay
 
     def _kept(self):
         has, there = self.run.get("kept_files"), {p.name.partition(".")[0] for p in self.out.iterdir()}
@@ -881,8 +883,6 @@ class Verifier:
             self.unseen["kept files whose original is not read here, or in an archive"] += away
             self._same(f"kept {id!r}", result.get(id), result.get(id) if away else doc.native if stays else None)
         self.unseen["kept files that are no documents"] += len(result.keys() - texts)
-
-    # --- run.json
 
     def _account(self):
         derived = {key: value for key, value in self.run.items() if key in OF_PROCESS.split() or not value}

@@ -54,7 +54,7 @@ ALLOWED: dict[str, list[Any]] = {
     "across": ["split"],
     "no_self": [True],
     "keep": [
-        *("longest", "first", "last", "max:date", "min:x"),
+        *("longest", "first", "last", "digital", ["digital", "longest"], "max:date", "min:x"),
         *("order:split=test", "order:a=b,c,d", ["max:date", "longest"], ["order:a=b", "min:x", "last"]),
     ],
     "only_contained": [0, 0.0, 0.9, 1, "90%"],
@@ -102,6 +102,7 @@ REFUSED: dict[str, list[Any]] = {
         *("shortest", "max:", "min:", "max", "", 3, None, [], ["longest", 3]),
         *("order", "order:", "order:a", "order:=b", "order:a=", "order:a=b,", "order:a=b,b"),
         *(["first", "longest"], ["last", "max:a"], ["none", "longest"], ["max:a", "max:a"]),
+        *("digital:", "scan", ["first", "digital"], ["none", "digital"]),
     ],
     "only_contained": [-0.1, 1.1, float("nan"), "110%", True],
     "direction": ["old", "", 1, None],
@@ -184,7 +185,7 @@ def test_refused(name: str, value: Any) -> None:
         ({"recall": 99}, "Did you mean 0.99?"),
         ({"treshold": 0.8}, "Did you mean 'threshold'?"),
         ({"only-contained": 0.8}, "Did you mean 'only_contained'?"),
-        ({"keep": "best"}, "Allowed: longest, first, last, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c,"),
+        ({"keep": "best"}, "Allowed: longest, first, last, digital, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c,"),
         ({"method": "minhash"}, "Allowed: one of auto, lsh, exact."),
     ],
 )

@@ -12,6 +12,6 @@ from neardup.io.attachments import (
 from neardup.io.containers.addresses import MARK, is_container, split_address
 from neardup.io.containers.base import safe_name
 from neardup.io.formats import packages
-from neardup.io.formats.content import ATTACHED, Attachment, Content, LISTS, METADATA, UNREAD
+from neardup.io.formats.content import ATTACHED, Attachment, Content, LISTS, METADATA, ORIGIN, UNREAD
 from neardup.io.formats.kinds import NOT_EXTRACTED
 from neardup.io.storage.spool import local_copies

@@ -20,7 +20,7 @@ from neardup.settings.records import (
 from neardup.settings.rules import (
     ACCESS, COMPARED, EARLIER, INPUT, KEEP_COLUMN, KEEP_NONE, LONGEST_FEATURE, NO_LIMIT, OTHER, OUTPUT, PANELS,
     SEARCH, WIDTHS, WIDTHS_ALLOWED, WORK, Field, check, features_of, as_tuple, memory_size, order_of,
-    required_share, share_of,
+    KEEP_DIGITAL, required_share, share_of,
 )
 from neardup.settings.settings import (
     JoinSettings, Settings, TextSettings, as_compared, ratio, refuse_mistakes, require_known_keywords,

@@ -364,13 +364,15 @@ class Keep:
     keep: str | tuple[str, ...] = rules.setting(
         "longest",
         rules.Rule(
-            "longest, first, last, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c, several policies in order, or none",
+            "longest, first, last, digital, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c, several policies in "
+            "order, or none",
             lambda value: _KEEP_EACH.holds(value) and rules.keep_policies(value),
-            lambda value: rules.of_keep(value, (*rules.KEEP_ORDERS, rules.KEEP_NONE)),
+            lambda value: rules.of_keep(value, (*rules.KEEP_ORDERS, rules.KEEP_DIGITAL, rules.KEEP_NONE)),
         ),
         "Which document of a group is kept and represents it. Given several times: the next policy decides ties, "
-        "and at last the input order. order: the listed values of a column come first, in this order. none: all "
-        "documents of a connected component go, exact copies included, as for decontamination.",
+        "and at last the input order. order: the listed values of a column come first, in this order. digital: "
+        "files that a program wrote come first, then those of unknown origin, then scans (column origin). none: "
+        "all documents of a connected component go, exact copies included, as for decontamination.",
         many=True,
         metavar="POLICY",
     )

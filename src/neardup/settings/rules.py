@@ -17,6 +17,9 @@ KEEP_ORDERS = ("longest", "first", "last")
 KEEP_COLUMN = ("max:", "min:")
 KEEP_VALUES = "order:"
 KEEP_NONE = "none"
+KEEP_DIGITAL = "digital"
+_ORIGINS = "order:origin=digital,unknown,scan"
+"""The meaning of ``digital``: an order of the origins of documents."""
 
 NO_LIMIT = "none"
 _GIGABYTES = {"KB": 1e-6, "MB": 1e-3, "GB": 1.0, "TB": 1e3}
@@ -213,7 +216,7 @@ def several(rule: Rule, least: int = 0) -> Rule:
 
 def keep_policy(value: str) -> bool:
     """Whether ``value`` is an order, a column whose largest or smallest value decides, or a list of values."""
-    if value.startswith(KEEP_VALUES):
+    if value == KEEP_DIGITAL or value.startswith(KEEP_VALUES):
         return order_of(value) is not None
     return value in (*KEEP_ORDERS, KEEP_NONE) or (value.startswith(KEEP_COLUMN) and len(value) > 4)
 
@@ -225,11 +228,14 @@ def keep_policies(value: Any) -> bool:
 
 
 def order_of(policy: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return the column and the values of ``order:COLUMN=a,b,c``; None if the policy is not of this form.
+    """Return the column and the values of ``order:COLUMN=a,b,c`` or ``digital``; None for another policy.
 
     >>> order_of("order:split=test,train"), order_of("order:split=a,a"), order_of("order:split")
     (('split', ('test', 'train')), None, None)
+    >>> order_of("digital")
+    ('origin', ('digital', 'unknown', 'scan'))
     """
+    policy = _ORIGINS if policy == KEEP_DIGITAL else policy
     column, _, values = policy.removeprefix(KEEP_VALUES).partition("=")
     listed_values = tuple(value.strip() for value in values.split(","))
     fits = policy.startswith(KEEP_VALUES) and column and all(listed_values)

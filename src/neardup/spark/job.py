@@ -77,7 +77,7 @@ def checked(values: Mapping[str, Any]) -> Settings:
     if not MEASURES[measure].of_shingles:
         refused.append(f"measure {measure}")
     if keep_columns(settings.keep.keep):
-        refused.append("keep by a column")
+        refused.append("keep by a column, such as digital by origin")
     if refused:
         raise SettingError(
             f"A run on Spark does not have: {', '.join(refused)}",

@@ -142,7 +142,7 @@ BODIES = {
         "<w:p><w:r><w:instrText>PAGE</w:instrText></w:r>" + run("a") + "</w:p>",
         "<w:p><w:ruby><w:rt>" + run("no") + "</w:rt><w:rubyBase>" + run("a") + "</w:rubyBase></w:ruby></w:p>",
     ],
-    "in cells": [
+    "in | cells": [
         f"<w:tbl><w:tr><w:tc><w:p>{run('in')}</w:p></w:tc><w:tc><w:p>{run('cells')}</w:p></w:tc></w:tr></w:tbl>"
     ],
     "new": [f"<w:p><w:ins>{run('new')}</w:ins><w:del><w:r><w:delText>old</w:delText></w:r></w:del></w:p>"],

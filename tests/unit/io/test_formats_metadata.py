@@ -72,7 +72,7 @@ def test_a_docx() -> None:
     assert metadata(made, "a.docx") == {"title": "Minutes", "author": "Ann & Bob", "date": "2020-01-31T16:30:00Z"}
     assert metadata(docx_of("words"), "a.docx") == {}
     broken = docx("<w:p><w:r><w:t>words</w:t></w:r></w:p>", "<dc:title>Minutes")
-    assert read(broken, "a.docx") == Content("words")
+    assert read(broken, "a.docx") == Content("words", origin="digital")
 
 
 def test_a_page() -> None:
@@ -157,7 +157,7 @@ def test_a_date_is_the_same_moment_in_utc(when: datetime, minutes: int) -> None:
 )
 def test_a_date_that_is_none_is_left_out(date: str) -> None:
     found = read(f"Subject: s\nDate: {date}\n\nwords".encode(), "a.eml")
-    assert found == Content("s\n\nwords", {"subject": "s"})
+    assert found == Content("s\n\nwords", {"subject": "s"}, origin="digital")
 
 
 HEADERS = st.lists(

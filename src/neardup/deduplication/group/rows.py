@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 
 from neardup.deduplication.join.corpus import CorpusChunk
 from neardup.deduplication.join.rows import Alike, Rows
+from neardup.display import counted
 from neardup.errors import InputError
 from neardup.io.contents import Carried
 from neardup.io.inputs import Documents, as_text, require_labels
-from neardup.settings import KEEP_COLUMN, as_tuple, order_of
+from neardup.settings import KEEP_COLUMN, KEEP_DIGITAL, as_tuple, order_of
 from neardup.tables import Floats, Int64s, UInt64s
 
 
@@ -223,13 +224,24 @@ def require_order(policy: str, kind: pa.DataType) -> None:
 
 
 def never_listed(keep: Keeping, extra: Mapping[str, pa.Array]) -> list[str]:
-    """Notes on values that an order: policy lists and its column does not have, as after a typing error."""
+    """Notes on values that an order: policy lists and its column does not have, as after a typing error.
+
+    Of the origins, how many documents have each.
+    """
     notes = []
     for policy in as_tuple(keep):
         order = order_of(policy)
         if order is None or order[0] not in extra:
             continue
         known = as_text(extra[order[0]])
+        if policy == KEEP_DIGITAL:
+            known = pc.fill_null(known, order[1][1])
+            digital, unknown, scans = (int(pc.sum(pc.equal(known, value)).as_py() or 0) for value in order[1])
+            others = len(known) - digital - unknown - scans
+            counts = f"{digital:,} digital, {counted(scans, 'scan')}, {unknown:,} unknown"
+            why = "plain text, or PDFs whose pages show neither, or both"
+            notes.append(f"--keep digital: {counts} ({why}){f', {others:,} without an origin' * bool(others)}")
+            continue
         missing = [value for value in order[1] if not pc.any(pc.equal(known, value)).as_py()]
         if missing:
             notes.append(
@@ -256,6 +268,8 @@ def _sort_values(policy: str, extra: pa.Array) -> Floats:
     if order is not None:
         require_labels(extra.type, order[0], f"--keep {policy}")
         text = as_text(extra)
+        if policy == KEEP_DIGITAL:  # the origin of a document that says nothing is unknown
+            text = pc.fill_null(text, order[1][1])
         places = pc.fill_null(pc.index_in(text, pa.array(order[1], pa.large_string())), len(order[1]))
         listed_first: Floats = places.to_numpy(zero_copy_only=False).astype(np.float64)
         listed_first[text.is_null().to_numpy(zero_copy_only=False)] = np.inf

@@ -10,7 +10,7 @@ from neardup.deduplication.join.corpus import Part
 from neardup.deduplication.join.criterion import Related
 from neardup.deduplication.join.rows import Rows
 from neardup.display import counted
-from neardup.errors import SettingError
+from neardup.errors import InputError, SettingError
 from neardup.io.inputs import (
     Chosen,
     Documents,
@@ -25,7 +25,7 @@ from neardup.io.inputs import (
     type_of_column,
 )
 from neardup.kernels.text import Key
-from neardup.settings import Keep, Relations, SettingKeywords, as_tuple, order_of
+from neardup.settings import KEEP_DIGITAL, Keep, Relations, SettingKeywords, as_tuple, order_of
 
 
 class FindKeywords(SettingKeywords, total=False):
@@ -111,6 +111,12 @@ def check_columns(documents: Documents, keep: Keep, relations: Relations) -> Non
         name = keep_column(policy)
         if name is None:
             continue
+        if policy == KEEP_DIGITAL and all(column.name != name for column in documents.columns):
+            raise InputError(
+                f'--keep digital: the input has no column "{name}"',
+                "Files that are one document each, or rows with that column: digital, unknown or scan",
+                "Name the files, add the column, or choose another policy",
+            )
         if order_of(policy) is not None:
             find_labels(documents, name, "--keep")
             continue

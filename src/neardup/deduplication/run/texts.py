@@ -18,7 +18,7 @@ from neardup.deduplication.run.records import Id, Looked
 from neardup.deduplication.run.sides import readings
 from neardup.display import printable, shorten
 from neardup.errors import InputError
-from neardup.io.contents import METADATA
+from neardup.io.contents import METADATA, ORIGIN
 from neardup.io.inputs import (
     AUTO,
     PLACE,
@@ -331,7 +331,7 @@ def _columns_of(part: Part, wanted: Collection[int]) -> list[str]:
 def other_columns(documents: Documents, text: str, id: str | None) -> list[str]:
     """Return the columns with other values of documents: those that fit into a line, no lists and no records."""
     if documents.format == "text":
-        return [*METADATA, *PLACE]
+        return [*METADATA, ORIGIN, *PLACE]
     others = [
         one.name
         for one in documents.columns

@@ -8,12 +8,13 @@ its limits.
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from typing import Literal, TypeAlias
 
 from neardup.errors import InputError
-from neardup.io.formats.content import FILE_BYTES, Content, file_of
+from neardup.io.formats.content import DIGITAL, FILE_BYTES, Content, file_of
 from neardup.runtime import installed_version
 from neardup.settings import described_point, entry_points_of, loaded_point
 
@@ -65,6 +66,9 @@ Pages: TypeAlias = Literal["all", "main"]
 
 _ZIPS: tuple[DocumentFormat, ...] = ("docx", "pptx", "xlsx", "odt", "ods", "odp", "epub")
 
+# Formats that tell themselves whether their text is that of a scan; programs write the others.
+_TELLING: tuple[DocumentFormat, ...] = ("html", "pdf")
+
 _PDF, _ZIP, _OLE = b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 # PDF readers look for the header in this many bytes (ISO 32000-1, implementation note 13).
@@ -103,7 +107,8 @@ def read(data: bytes, name: str, pages: Pages = "all") -> Content:
     _check_signature(format, data)
     module, function = ("web", "read_main") if format == "html" and pages == "main" else _PLACES[format]
     read_it: Callable[[bytes], Content] = getattr(import_module(f"neardup.io.formats.{module}"), function)
-    return read_it(data)
+    content = read_it(data)
+    return content if format in _TELLING else replace(content, origin=DIGITAL)
 
 
 def load(name: str, pages: Pages = "all") -> None:

@@ -27,7 +27,7 @@ def main() -> None:
         kind, content = _answer(data, name, pages)
         faulthandler.cancel_dump_traceback_later()
         text = content.text.encode("utf-8", "replace")
-        metadata = json.dumps([content.metadata, content.attachments]).encode("ascii")
+        metadata = json.dumps([content.metadata, content.attachments, content.origin]).encode("ascii")
         answers.write(ANSWER.pack(kind, len(text), len(metadata)) + text + metadata)
         answers.flush()
 

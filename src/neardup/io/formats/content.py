@@ -53,6 +53,11 @@ METADATA = (*LISTS, "date", "subject", "title", "author", "url")
 
 Metadata: TypeAlias = Mapping[str, str | list[str]]
 
+ORIGIN = "origin"
+"""The column of how a document came to its text: written by a program, read by OCR, or unknown."""
+
+DIGITAL, UNKNOWN, SCAN = "digital", "unknown", "scan"
+
 
 ATTACHED, UNREAD = "attachment", "unread"
 """A file of its own within a document; a part of the document that people see, and that is not in its text."""
@@ -75,12 +80,13 @@ class Content:
     """The text of a document, its metadata (those ``METADATA`` keys that have a value), and its other parts.
 
     ``attachments``: those ``attached``, sorted by name, size and hash, regardless of their order; then the parts
-    ``unread``.
+    ``unread``. ``origin``: ``DIGITAL`` or ``SCAN`` if the file shows that.
     """
 
     text: str
     metadata: Metadata = field(default_factory=dict)
     attachments: tuple[Attachment, ...] = ()
+    origin: str = field(default=UNKNOWN, repr=False)
 
 
 def sorted_attachments(found: Iterable[tuple[str, int, str]]) -> tuple[Attachment, ...]:

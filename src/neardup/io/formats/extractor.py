@@ -56,8 +56,8 @@ class Extractor:
         kind, text, metadata = answer
         if kind == REFUSED:
             raise InputError(*text.split(PARTS))
-        said, attachments = json.loads(metadata)
-        return Content(text, said, tuple(Attachment(*attachment) for attachment in attachments))
+        said, attachments, origin = json.loads(metadata)
+        return Content(text, said, tuple(Attachment(*attachment) for attachment in attachments), origin)
 
     def close(self) -> None:
         """End the process."""

@@ -5,13 +5,14 @@ PDFium reads the text of a page alone. Forms and annotations are first made part
 
 import ctypes
 import hashlib
+import math
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from neardup.errors import InputError
@@ -32,6 +33,11 @@ _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:([
 # The dictionary of an image is never packed (ISO 32000-1, 7.5.7); its bytes follow it.
 _IMAGE = re.compile(rb"/Subtype\s*/Image\b")
 _BEGIN, _END = re.compile(rb"stream\r?\n"), b"endstream"
+
+# A scanned page is one image, which may lack the margins.
+_COVERING = 0.8
+_MOST_OBJECTS, _DEEPEST = 10_000, 8
+"""Texts and images of a page that are looked at, and the depth of forms; with more, the origin is unknown."""
 
 # Annotations of these types are no part of the page: places to click, windows that open, marks for printers.
 _NOT_SHOWN = ("LINK", "POPUP", "PRINTERMARK", "TRAPNET")
@@ -56,25 +62,28 @@ def read_pdf(data: bytes) -> Content:
             document = pypdfium2.PdfDocument(data)
         except pypdfium2.PdfiumError as error:
             raise _unreadable_error(str(error)) from error
-        others = _Others(list(_images(data)))
+        others, origins = _Others(list(_images(data))), set[str]()
         try:
             document.init_forms()
             others.attach_embedded(document)
-            text = _text(document, others)
-            return Content(text, contents.cleaned_metadata(lambda: _metadata(document)), others.attachments())
+            text = _text(document, others, origins)
+            metadata = contents.cleaned_metadata(lambda: _metadata(document))
+            return Content(text, metadata, others.attachments(), one_origin(origins))
         except pypdfium2.PdfiumError as error:
             raise _unreadable_error(str(error)) from error
         finally:
             document.close()
 
 
-def _text(document: Any, others: "_Others") -> str:
+def _text(document: Any, others: "_Others", origins: set[str]) -> str:
+    """Return the text of all pages, and add their origins."""
     pages, length = len(document), 0
     if pages > PAGES:
         raise InputError(f"It has {pages} pages", f"At most {PAGES}", "Split it, or leave it out")
     parts = []
     for number in range(pages):
         with closing(document[number]) as page:
+            origins.add(_origin(page))  # before forms are made part of the page
             shown = _Shown() if _pdfium().FPDFPage_GetAnnotCount(page) < 1 else others.of_page(page)
             before = text = _text_of(page)
         if shown.drawn:  # the page has changed, and is opened again
@@ -85,6 +94,63 @@ def _text(document: Any, others: "_Others") -> str:
         if length > TEXT_CHARACTERS:
             raise long_error()
     return _BROKEN_WORD.sub("", "\n".join(parts)).strip()
+
+
+def one_origin(origins: Collection[str]) -> str:
+    """Return the origin of a document by those of its pages, but for blank ones ("").
+
+    >>> [one_origin(pages) for pages in (["scan", ""], ["digital"], ["digital", "scan"], [""])]
+    ['scan', 'digital', 'unknown', 'unknown']
+    """
+    known = {*origins} - {""}
+    return known.pop() if len(known) == 1 else contents.UNKNOWN
+
+
+def _origin(page: Any) -> str:
+    """Return the origin of a page: a scan, if an image covers it, and no text is visible above that.
+
+    OCR writes text that is not shown (ISO 32000-1, 9.3.6, mode 3), or below the image. Without such an image,
+    visible text is digital. A page without any text and without such an image is blank, "".
+    """
+    area, is_covered, is_visible, is_read = abs(page.get_width() * page.get_height()), False, False, False
+    for count, (is_text, shown) in enumerate(_objects(page)):
+        if count == _MOST_OBJECTS:
+            return contents.UNKNOWN
+        is_read |= is_text
+        if is_text:
+            is_visible |= bool(shown)
+        elif shown >= _COVERING * area:
+            is_covered, is_visible = True, False
+    if is_covered:
+        return contents.UNKNOWN if is_visible else contents.SCAN
+    return contents.DIGITAL if is_visible else contents.UNKNOWN if is_read else ""
+
+
+def _objects(page: Any) -> Iterator[tuple[bool, float]]:
+    """Yield the texts and images of a page, in the order in which they are drawn, also those within forms.
+
+    Yields whether it is a text, and 1 if that is visible, or the area of an image.
+    """
+    raw, box, matrix = _pdfium(), [ctypes.c_float() for _ in range(4)], _pdfium().FS_MATRIX()
+    # what is still to be drawn: a function for its objects, their number, the next one, and the scale of areas
+    levels = [(partial(raw.FPDFPage_GetObject, page), raw.FPDFPage_CountObjects(page), 0, 1.0)]
+    while levels:
+        get, size, number, scale = levels.pop()
+        if number >= size:
+            continue
+        levels.append((get, size, number + 1, scale))
+        one = get(number)
+        kind = raw.FPDFPageObj_GetType(one)
+        if kind == raw.FPDF_PAGEOBJ_TEXT:
+            yield True, float(raw.FPDFTextObj_GetTextRenderMode(one) != raw.FPDF_TEXTRENDERMODE_INVISIBLE)
+        elif kind == raw.FPDF_PAGEOBJ_IMAGE and raw.FPDFPageObj_GetBounds(one, *box):
+            left, bottom, right, top = (side.value for side in box)
+            yield False, abs((right - left) * (top - bottom)) * scale
+        elif kind == raw.FPDF_PAGEOBJ_FORM and len(levels) == _DEEPEST:
+            yield from ((False, math.inf), (True, 1.0))  # not looked at: the origin is unknown
+        elif kind == raw.FPDF_PAGEOBJ_FORM and raw.FPDFPageObj_GetMatrix(one, matrix):
+            inner = scale * abs(matrix.a * matrix.d - matrix.b * matrix.c)
+            levels.append((partial(raw.FPDFFormObj_GetObject, one), raw.FPDFFormObj_CountObjects(one), 0, inner))
 
 
 def _text_of(page: Any) -> str:

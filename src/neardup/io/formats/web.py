@@ -6,6 +6,8 @@ from html.parser import HTMLParser
 
 from neardup.io.formats.charsets import decode
 from neardup.io.formats.content import (
+    DIGITAL,
+    SCAN,
     TEXT_CHARACTERS,
     VALUE_CHARACTERS,
     Content,
@@ -50,6 +52,9 @@ _INLINE = frozenset(
 _LINED = frozenset(("pre", "ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6"))
 _GROUPS = ("thead", "tbody", "tfoot")
 
+# Metadata that every file of hOCR has (hOCR 1.2, 2.1 and 2.2).
+_OF_OCR = ("ocr-system", "ocr-capabilities")
+
 _CHARSET = re.compile(rb"""<meta[^>]{0,500}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.-]{1,40})""", re.IGNORECASE)
 
@@ -68,7 +73,8 @@ def read_html(data: bytes) -> Content:
     Content(text='One\\ntwo & three', metadata={'title': 'A page'}, attachments=())
     """
     reader = page_of(decoded_page(data))
-    return Content(reader.text().strip(), cleaned_metadata(reader.metadata), unread(reader.unread))
+    metadata, origin = cleaned_metadata(reader.metadata), SCAN if reader.is_ocr else DIGITAL
+    return Content(reader.text().strip(), metadata, unread(reader.unread), origin)
 
 
 def decoded_page(data: bytes) -> str:
@@ -97,7 +103,8 @@ def read_main(data: bytes) -> Content:
     if len(found or "") > TEXT_CHARACTERS:
         raise long_error()
     reader = page_of(page)
-    return Content((found or "").strip(), cleaned_metadata(reader.metadata))
+    origin = SCAN if reader.is_ocr else DIGITAL
+    return Content((found or "").strip(), cleaned_metadata(reader.metadata), (), origin)
 
 
 def load_main() -> None:
@@ -132,6 +139,7 @@ class _VisibleText(HTMLParser):
         self._is_titled = False
         self.author: str | None = None
         self.url: str | None = None
+        self.is_ocr = False  # the page says that it is hOCR
 
     def metadata(self) -> dict[str, str | None]:
         """The title, the author and the address of the page."""
@@ -246,8 +254,10 @@ class _VisibleText(HTMLParser):
             self._parts += [text, "\n"]
 
     def _describe(self, attributes: dict[str, str | None]) -> None:
-        if self.author is None and (attributes.get("name") or "").lower() == "author":
+        name = (attributes.get("name") or "").lower()
+        if self.author is None and name == "author":
             self.author = attributes.get("content")
+        self.is_ocr |= name in _OF_OCR
 
     def _locate(self, attributes: dict[str, str | None]) -> None:
         """Take the canonical address (RFC 6596), if it is a whole one."""

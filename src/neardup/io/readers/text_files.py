@@ -23,8 +23,10 @@ from neardup.io.formats.content import (
     FILE_BYTES,
     LISTS,
     METADATA,
+    ORIGIN,
     SECONDS,
     SECONDS_AGAIN,
+    UNKNOWN,
     Attachment,
     Content,
     Metadata,
@@ -68,11 +70,12 @@ MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class ReadContent:
-    """The content of a document: its text in UTF-8 or as raw bytes, its metadata and its attachments."""
+    """The content of a document: its text in UTF-8 or as raw bytes, metadata, attachments and origin."""
 
     text: bytes
     metadata: Metadata
     attachments: tuple[Attachment, ...] = ()
+    origin: str = UNKNOWN
 
 
 class ExtractedTexts:
@@ -105,7 +108,7 @@ class TextDocuments:
     columns = (
         base.Column("id", "text"),
         base.Column("text", "text"),
-        *(base.Column(name, "other") for name in (*METADATA, *PLACE, ATTACHMENTS)),
+        *(base.Column(name, "other") for name in (*METADATA, ORIGIN, *PLACE, ATTACHMENTS)),
     )
 
     def __init__(
@@ -223,6 +226,9 @@ class _FilesChunk:
             values[ATTACHMENTS] = column_of(both)
         for name in set(roots) & set(METADATA):
             values[name] = pa.array([content.metadata.get(name) for content in contents], _TYPES[name])
+        if ORIGIN in roots:
+            origins = (None if content.origin == UNKNOWN else content.origin for content in contents)
+            values[ORIGIN] = pa.array(list(origins), pa.large_string())
         for name in set(roots) & set(PLACE):
             values[name] = place_column(name, [self.files[i] for i in good])
         table = pa.Table.from_arrays([values[name] for name in roots], names=roots)
@@ -325,7 +331,8 @@ class _FilesChunk:
         if format_of(name, data) == "text":
             return ReadContent(self.known.decode(row, file, data), {})
         found = extractor.read(data, name, seconds)
-        content = ReadContent(found.text.encode("utf-8", "replace"), found.metadata, found.attachments)
+        text = found.text.encode("utf-8", "replace")
+        content = ReadContent(text, found.metadata, found.attachments, found.origin)
         self.known.texts.keep(row, content)
         return content
 
