@@ -43,6 +43,12 @@ def chromium() -> Iterator[Any]:
             browser.close()
 
 
+def another(browser: Any, *more: str) -> Any:
+    """A second browser beside a running one, with more arguments."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    return browser.browser_type.launch(executable_path=path, args=[*ARGUMENTS, *more])
+
+
 def violations(page: Any, rules: dict[str, Any] = RULES) -> list[str]:
     """The violations that axe finds on a page: the rule, and the first places."""
     script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")

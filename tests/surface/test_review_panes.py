@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from datetime import datetime, timedelta
 from io import BytesIO
@@ -19,7 +19,7 @@ from neardup.review.desk.desk import Desk
 from neardup.review.live.app import READ, Served, review_app, templates
 from neardup.review.source import QUEUES, Decide, DrawSeconds, HandOut, Question
 from neardup.service.web.middleware import Tokens
-from support.browser import COLOURS, chromium, served, violations
+from support.browser import COLOURS, RULES, another, chromium, served, violations
 from support.desk_pages import key_of, press, said
 from support.full_run import FULL
 from support.made_reviews import make_result
@@ -489,10 +489,126 @@ def test_no_page_is_wider_than_a_phone(chrome: Any, tmp_path: Path, kind: str) -
         url = stack.enter_context(served(review_app(desk, Served(by=LONG_NAME))))
         page = chrome.new_context(base_url=url, viewport={"width": 390, "height": 700}).new_page()
         stack.callback(page.context.close)
-        pages = [path for path in READ if "." not in path]  # the others are files to save
-        for each in ("/nothing", *itertools.chain(*(addresses_of(path, desk, waiting) for path in pages))):
+        for each in every_address(desk, waiting):
             page.goto(each)
             page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
             for width in (390, 320):
                 page.set_viewport_size({"width": width, "height": 700})
                 assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0, (each, width)
+
+
+def every_address(desk: Desk, waiting: tuple[int, int]) -> list[str]:
+    """Return addresses of all pages, in each of their states."""
+    pages = [path for path in READ if "." not in path]  # the others are files to save
+    return ["/nothing", *itertools.chain(*(addresses_of(path, desk, waiting) for path in pages))]
+
+
+BAR = """() => {
+    const box = document.querySelector("header.bar").getBoundingClientRect(), page = document.documentElement;
+    const scrolls = [...document.querySelectorAll("body *")].filter(each => /auto|scroll/.test(
+        getComputedStyle(each).overflowY) && each.scrollHeight > each.clientHeight + 1 && !each.closest("svg"));
+    const row = document.querySelector(".panes nav.row");
+    return { bar: [box.x, box.y, box.width, box.height], row: row && row.getBoundingClientRect().height,
+        page: page.scrollHeight > page.clientHeight, scrolls: scrolls.map(each => each.className) };
+}"""
+
+
+def test_the_bar_is_one_on_all_pages_and_one_thing_scrolls(chrome: Any, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        desk = stack.enter_context(closing(Desk.open(make_result(tmp_path, unbroken_texts(), threshold=0.3))))
+        waiting = judge_all(desk, "Ann Lee", "n" * 300)
+        url = stack.enter_context(served(review_app(desk, Served(by="Ann Lee"))))
+        size = {"width": 1366, "height": 768}
+        page = stack.enter_context(closing(chrome.new_context(base_url=url, viewport=size))).new_page()
+        bars, rows = set(), set()
+        for each in every_address(desk, waiting):
+            for more in ("", f"{'&' if '?' in each else '?'}done=1"):
+                page.goto(each + more)
+                seen = page.evaluate(BAR)
+                bars.add(tuple(seen["bar"]))
+                rows.add(seen["row"])
+                beside = page.locator(".panes").count() > 0
+                assert not (seen["page"] and beside), each
+                assert beside or not seen["scrolls"], (each, seen["scrolls"])
+        assert len(bars) == 1
+        assert len(rows - {None}) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["Share_Purchase_Agreement_" * 8, "Deed of Lease and Terms " * 8, "売買契約書" * 20]
+)
+def test_status_and_undo_are_never_cut(chrome: Any, tmp_path: Path, name: str) -> None:
+    texts = {f"deals/{n}/{name}{n}.txt": f"{COUNCIL * 3} price {n} {'word ' * n}" for n in range(5)}
+    with ExitStack() as stack:
+        desk = stack.enter_context(closing(Desk.open(make_result(tmp_path, texts, threshold=0.3))))
+        url = stack.enter_context(served(review_app(desk, Served(by="Ann"))))
+        page = stack.enter_context(closing(chrome.new_context(base_url=url))).new_page()
+        (line,) = desk.groups(Question()).lines
+        head, one, other, *_ = sorted((member.key for member in desk.group(line.key).members), key=line.key.__ne__)
+        seen = itertools.count()
+        acts: list[Callable[[int], object]] = [
+            lambda n: desk.hand_out(HandOut("", "size", (("Ann", 1), ("B" * 90, 1)), 1, True, "Ann", n)),
+            lambda n: desk.decide(Decide("pair", "duplicate", "Ann", n, pair=(one, head))),
+            lambda n: desk.decide(Decide("pair", None, "Ann", n, pair=(one, head), note="see", only_note=True)),
+            lambda n: desk.decide(Decide("members", "unsure", "Ann", n, group=head, members=(one, other))),
+            lambda n: desk.decide(Decide("group", "keep both", "Ann", n, group=head)),
+            lambda n: desk.tag(one, "t" * 200, True, "Ann", n),
+            lambda n: desk.tag_group(head, "hot", True, "Ann", n),
+            lambda n: desk.keep(one, "keep", "Ann", n),
+            lambda n: desk.keep(one, "remove", "Ann", n),
+            lambda n: desk.draw_seconds(DrawSeconds(("Max", "B" * 90), 100, 1, "Ann", n)),
+            lambda n: desk.represent(head, other, "Ann", n),
+        ]
+        for act in acts:
+            number = next(seen)
+            act(number)
+            page.goto(f"/history?done={number + 1}")
+            for width in (1366, 390):
+                page.set_viewport_size({"width": width, "height": 768})
+                for part in ("#said", "#undo button", "header.bar .progress"):
+                    over = page.locator(part).evaluate(
+                        "one => [one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight]"
+                    )
+                    assert max(over) <= 0, (width, part, page.inner_text(part))
+
+
+LARGE = ((), ("--blink-settings=defaultFontSize=32",))
+CUT = """() => [...document.querySelectorAll("main *, header.bar *")].filter(each => each.clientWidth > 1
+    && getComputedStyle(each).overflowX === "hidden" && each.scrollWidth > each.clientWidth + 1
+    && !each.closest(".unheard, .strip, svg")).map(each => each.textContent.slice(0, 60))"""
+COVERED = """() => {
+    const all = [...document.querySelectorAll("main :is(a, button, input, select, summary)")].filter(each =>
+        each.checkVisibility() && !each.closest(".matrix, .menu, .decide, .strip"));
+    const boxes = all.map(each => [each, each.getBoundingClientRect()]).filter(([_, box]) => box.width > 1);
+    const met = (one, other) => Math.min(one.right, other.right) - Math.max(one.left, other.left) > 2
+        && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > 2;
+    return boxes.flatMap(([each, box], place) => boxes.slice(place + 1).filter(([other, its]) =>
+        !each.contains(other) && !other.contains(each) && met(box, its)).map(([other]) =>
+        `${each.textContent.slice(0, 40)} | ${other.textContent.slice(0, 40)}`));
+}"""
+
+
+@pytest.mark.parametrize("how", ["zoom", "text", "narrow"])
+def test_at_200_per_cent_and_320_pixels_nothing_is_cut_covered_or_too_wide(
+    chrome: Any, tmp_path: Path, how: str
+) -> None:
+    """By the zoom of the browser, which halves the window, by text of twice the size, and on a small phone."""
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    views: dict[str, dict[str, Any]] = {
+        "zoom": {"viewport": {"width": 683, "height": 384}, "device_scale_factor": 2},
+        "text": {"viewport": {"width": 1366, "height": 768}},
+        "narrow": {"viewport": {"width": 320, "height": 640}},
+    }
+    with ExitStack() as stack:
+        desk = stack.enter_context(closing(Desk.open(make_result(tmp_path, unbroken_texts(), threshold=0.3))))
+        addresses = every_address(desk, judge_all(desk, "Ann Lee", "n" * 300))
+        url = stack.enter_context(served(review_app(desk, Served(by="Ann Lee"))))
+        browser = stack.enter_context(closing(another(chrome, *LARGE[how == "text"])))
+        for scheme, rules in (("light", RULES), ("dark", COLOURS)):
+            page = browser.new_context(base_url=url, color_scheme=scheme, **views[how]).new_page()
+            for each in addresses if FULL else addresses[how == "narrow" :: 6]:
+                page.goto(each)
+                assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0, each
+                assert page.evaluate(CUT) == page.evaluate(COVERED) == [], each
+                page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+                assert not violations(page, rules), (scheme, each)

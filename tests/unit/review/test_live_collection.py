@@ -55,6 +55,7 @@ def test_every_page_of_a_collection_is_there(pages: Pages, collection: Collectio
     for address in addresses:
         seen = pages.get(address)
         assert seen.status == 200, address
+        assert "0 of 2 pairs decided · 3 documents · 1 group open" in seen.words, address
         for absent in ("Always keep", "representative</button>"):
             assert absent not in seen.text
 

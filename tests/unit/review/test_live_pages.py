@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -18,10 +19,11 @@ import pytest
 import neardup as nd
 from neardup.collection import Collection
 from neardup.review.desk.desk import Desk
+from neardup.review.desk.lines import marks_of
 from neardup.review.desk.metadata import Subjects
 from neardup.review.desk.texts import Budget
 from neardup.review.desk.views import FINDS, finds
-from neardup.review.source import Decide, Question
+from neardup.review.source import Decide, DrawSeconds, GroupLine, Question
 from support.live_pages import Pages, live, on_enter
 from support.made_reviews import make_result
 from support.messages import has_parts
@@ -91,6 +93,16 @@ def test_every_page_has_one_heading_and_no_script_or_style_inside(pages: Pages, 
     scripts = re.findall(r"<script([^>]*)>([^<]*)", seen.text)
     assert [bool(re.search(" src=", tag)) and not inside for tag, inside in scripts] == [True, True]
     assert len(seen.content) < 100_000
+
+
+def test_every_page_has_the_numbers_of_decided_pairs_and_conflicts(pages: Pages, desk: Desk) -> None:
+    for seen, (pair, verdict) in enumerate((((1, 0), "duplicate"), ((2, 0), "unsure"), ((1, 0), "keep both"))):
+        desk.decide(Decide("pair", verdict, "Ann", seen, pair=pair))  # type: ignore[arg-type]
+    desk.draw_seconds(DrawSeconds(("Bea",), 100, 1, "Max", 3))
+    desk.decide_second((2, 0), "not alike", "", "Bea", 4)
+    for address in (*EVERY, "/second/1/0", "/find?q=zzz", "/?filter=size>("):
+        done = "2 of 3 pairs decided · 5 documents · 1 group open · 1 conflict"
+        assert done in pages.get(address).words, address
 
 
 @pytest.mark.parametrize("address", EVERY)
@@ -419,17 +431,41 @@ def test_names_made_to_harm_are_found_and_shown_as_text(tmp_path: Path) -> None:
             assert not any(part in listed for part in ("<b>", "\u202e", "x" * 1000))
 
 
-def test_a_title_that_others_have_begins_with_its_folder(tmp_path: Path) -> None:
-    texts = {
-        f"{folder}/{name}_v{n}": f"{f'{folder} {name} ' * 30} number {n}"
-        for folder, name in (("2401", "deed"), ("2402", "deed"), ("2403", "memo"))
-        for n in (1, 2)
-    }
-    with closing(Desk.open(make_result(tmp_path, texts))) as own, live(own) as shown:
+def line_of(key: int, id: str, title: str = "", folder: str = "", words: str = "words") -> GroupLine:
+    return GroupLine(key, id, words, 2, 0, None, None, "", 0, 0, 1, title, folder)
+
+
+@pytest.mark.parametrize(
+    ("lines", "marks"),
+    [
+        ([("a/deed_1", "deed", "a/"), ("b/memo_1", "memo", "b/")], ["", ""]),
+        ([("a/deed_1", "deed", "a/"), ("b/deed_1", "deed", "b/")], ["a/", "b/"]),
+        ([("a/deed_1", "deed", "a/"), ("a/deed_3", "deed", "a/")], ["deed_1", "deed_3"]),
+        (
+            [("a/deed_1", "deed", "a/"), ("a/deed_3", "deed", "a/"), ("b/1", "deed", "b/")],
+            ["deed_1", "deed_3", "b/"],
+        ),
+        ([("a/1/deed", "deed", "a/"), ("a/2/deed", "deed", "a/")], ["a/1/deed", "a/2/deed"]),
+        ([("1", "", ""), ("2", "", "")], ["1", "2"]),
+        ([("x/1", "", "x/"), ("2", "words", "")], ["x/", "2"]),
+    ],
+)
+def test_lines_that_look_alike_have_a_mark_that_no_other_has(lines: list[Any], marks: list[str]) -> None:
+    made = [line_of(key, *values) for key, values in enumerate(lines)]
+    assert list(marks_of(made).values()) == marks
+
+
+def test_a_title_that_others_have_begins_with_what_tells_them_apart(tmp_path: Path) -> None:
+    names = [(f"240{n}/{name}_v", words_of(f"{n}{name}")) for n, name in enumerate(("deed", "deed", "memo"))]
+    names += [("scans/scan_0", words_of("one")), ("scans/scan_1", words_of("other"))]
+    texts = {f"{name}{n}": f"{words} {n}" for name, words in names for n in (1, 2)}
+    with closing(Desk.open(make_result(tmp_path, texts, keep="first"))) as own, live(own) as shown:
         beside = shown.get(f"/groups/{own.groups(Question()).lines[0].key}").words
-        assert has_parts(shown.get("/").words, "2401/ deed", "2402/ deed", "memo 2403/")
-        assert has_parts(beside, "2401/ deed", "2402/ deed")
-        assert "2403/" not in beside
+        listed, looked_up = shown.get("/").words, shown.get("/find?q=scans").words
+        assert has_parts(listed, "2400/ deed", "2401/ deed", "memo 2402/", "11 scan", "01 scan")
+        assert has_parts(beside, "2400/ deed", "2401/ deed", "11 scan", "01 scan")
+        assert has_parts(looked_up, "01 scan", "11 scan")
+        assert "2402/" not in beside
 
 
 def test_a_second_verdict_is_given_without_a_look_at_the_first(pages: Pages, desk: Desk) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -370,6 +370,24 @@ class Lines:
         if "source" in table.column_names and (source := table["source"][document].as_py()) is not None:
             values.setdefault("source", source)
         return tuple((name, shorten(str(value), _SHOWN)) for name, value in values.items())
+
+
+def marks_of(lines: Sequence[GroupLine]) -> dict[int, str]:
+    """Return for each line that looks like another one its folder, or the name or id of its representative.
+
+    The mark is the first of these that no other line of the same title has, or of the same words without a title.
+    """
+    alike: dict[str, list[tuple[int, tuple[str, str, str]]]] = {}
+    for line in lines:
+        ways = line.folder, without_common(str(line.id))[1][0], str(line.id)
+        alike.setdefault(line.title or line.words or ways[2], []).append((line.key, ways))
+    marks = {line.key: "" for line in lines}
+    for same in alike.values():
+        columns = list(zip(*(ways for _, ways in same), strict=True))
+        for key, ways in same if len(same) > 1 else ():
+            own = (way for way, column in zip(ways, columns, strict=True) if way and column.count(way) == 1)
+            marks[key] = next(own, ways[2])
+    return marks
 
 
 class KindSweep:

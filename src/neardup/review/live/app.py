@@ -22,32 +22,28 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from neardup.display import counted, duration
+from neardup.display import columns, counted, distinct, duration, middle_cut
 from neardup.display.pictures import Histogram
 from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
 from neardup.io.decisions import Action
 from neardup.review.desk.batches import last_sitting, time_of
+from neardup.review.desk.lines import marks_of
 from neardup.review.live import acts, pages
-from neardup.review.live.pages import (
-    Download,
-    Elsewhere,
-    LivePage,
-    PageRules,
-    ReviewAnswer,
-    ReviewRequest,
-    Sessions,
-)
+from neardup.review.live.pages import Download, Elsewhere, LivePage, PageRules, ReviewAnswer, ReviewRequest
 from neardup.review.parts import style, templates_of
 from neardup.runtime import Deadline
 from neardup.service.web import monitoring
 from neardup.service.web.limits import Limits, RefusedError, internal_error, status_error, timeout_error
 from neardup.service.web.middleware import Middleware, Tokens
-from neardup.service.web.monitoring import Metrics
 from neardup.service.web.server import Workers, collect_less, run
 
 if TYPE_CHECKING:
     from neardup.review.desk.desk import Desk
 
+SAID = 90
+"""Columns of the sentence in the status."""
+_JOINTS = (" represents the group of ", " and ")
+"""Words between two names of a sentence."""
 LEAST_ACTIONS = 3
 """The actions of a sitting from which its speed is known."""
 
@@ -139,7 +135,12 @@ def templates() -> Environment:
     """Return the templates, with everything that they call."""
     environment = templates_of(ROOM)
     environment.globals.update(
-        histogram=Histogram, effects=pages.effects, orders=pages.ORDER_WORDS, queues=pages.QUEUE_WORDS
+        histogram=Histogram,
+        effects=pages.effects,
+        orders=pages.ORDER_WORDS,
+        queues=pages.QUEUE_WORDS,
+        marks_of=marks_of,
+        brief=brief,
     )
     environment.globals["commands"] = environment.get_template("commands.html").module
     return environment
@@ -183,7 +184,9 @@ def review_app(desk: Desk, served: Served) -> ReviewApp:
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
     rules = PageRules(live.error_page)
-    return ReviewApp(Middleware(Sessions(app), rules, served.tokens, served.limits, Metrics()), live.workers)
+    return ReviewApp(
+        Middleware(pages.Sessions(app), rules, served.tokens, served.limits, monitoring.Metrics()), live.workers
+    )
 
 
 @dataclass(frozen=True)
@@ -454,7 +457,34 @@ def said_of(actions: tuple[Action, ...], last: Action | None) -> str:
     if last is None:
         return ""
     undone = next((action for action in actions if action.number == last.undoes), None)
-    return f"Done: {last.what}." if undone is None else f"Undone: {undone.what}."
+    return f"Done: {brief(last.what)}." if undone is None else f"Undone: {brief(undone.what)}."
+
+
+def brief(sentence: str, width: int = SAID) -> str:
+    """Return the sentence of an action in ``width`` columns: without its folder, then with shorter names.
+
+    >>> brief("duplicate: deed_v1.txt and deed_v2.txt in contracts/2403/", 50)
+    'duplicate: deed_v1.txt and deed_v2.txt'
+    >>> brief(f"duplicate: {'a' * 90}1 and {'a' * 90}2", 40)
+    'duplicate: aaa…aaaaaa1 and aaa…aaaaaa2'
+    """
+    before, within, folder = sentence.rpartition(" in ")
+    if columns(sentence) > width and within and folder.endswith(("/", "\\")):
+        sentence = before
+    if columns(sentence) <= width:
+        return sentence
+    head, colon, names = sentence.rpartition(": ")
+    cuts = [(names.split(joint), joint) for joint in _JOINTS]
+    pairs = [
+        (joint.join(parts[:place]), joint, joint.join(parts[place:]))
+        for parts, joint in cuts
+        for place in range(1, len(parts))
+    ]
+    if not pairs or columns(head) > width // 3:
+        return middle_cut(sentence, width)
+    one, joint, other = min(pairs, key=lambda pair: abs(len(pair[0]) - len(pair[2])))
+    room = width - columns(head + colon + joint)
+    return head + colon + joint.join(distinct((one, other), room // 2))
 
 
 def refusal_error(error: NeardupError, *, changing: bool) -> RefusedError:
