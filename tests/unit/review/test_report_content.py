@@ -226,6 +226,12 @@ def test_runs_of_other_kinds_have_a_report() -> None:
             require_plain(report_page(found, pairs=empty, groups=empty))
 
 
+def test_groups_that_are_not_listed_are_counted(found: Found) -> None:
+    page = " ".join(require_plain(report_page(found, pairs=1, groups=0)).text.split())
+    assert page.count("6 groups are not listed") == 3
+    assert "There are no groups" not in page[: page.index("Groups side by side", page.index("Exceptions"))]
+
+
 def test_members_of_a_chain_below_the_threshold_are_listed_from_the_least_similar() -> None:
     texts = [" ".join(WORDS[first : first + 30]) for first in range(0, 24, 3)]
     found = nd.find(texts, threshold=0.7, length=1, groups="components")
