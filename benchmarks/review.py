@@ -3,9 +3,10 @@
     python benchmarks/review.py FOLDER [--groups 100000] [--requests 60] [--write]
 
 FOLDER holds the documents and the result, which are made if it has none: groups of two to six documents of 60 to
-130 words, exact copies, other numbers, additions and changed words. Each request is timed from the call of the
-source to its answer; a decision is stored before every tenth one. The kernels are loaded first. Between requests
-there is a pause of 50 ms, in which the lines that come next are made. ``--write`` writes the page
+130 words, exact copies, other numbers, additions and changed words; and groups of 60 and of 1,000 deeds of 4 kB
+with other names, dates and amounts, whose members are compared anew for each request. Each request is timed from
+the call of the source to its answer; a decision is stored before every tenth one. The kernels are loaded first.
+Between requests there is a pause of 50 ms, in which the lines that come next are made. ``--write`` writes the page
 benchmarks/results/review.md.
 """
 
@@ -23,12 +24,15 @@ from time import monotonic, sleep, thread_time
 import neardup as nd
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.subjects import ResultSubject
+from neardup.review.desk.views import alike_in
 from neardup.review.source import ORDERS, QUEUES, Decide, Question
 
 RESULTS = Path(__file__).parent / "results" / "review.md"
 PAUSE = 0.05
 LONG = 20_000
 """Words of the two long documents."""
+TABLES = (60, 1000)
+"""Members of the groups whose differences are measured; their documents have 4 kB."""
 FILTERS = (
     "size>3",
     "similarity<.9 AND decided:no",
@@ -71,6 +75,50 @@ def edited(words: list[str], vocabulary: list[str], draw: random.Random) -> list
         for _ in range(draw.randint(1, 3)):
             changed[draw.randrange(len(changed))] = draw.choice(vocabulary)
     return changed
+
+
+def make_deeds(folder: Path, members: int) -> None:
+    """Write one group of deeds, with names, dates, amounts and some paragraphs of their own, and the result."""
+    draw = random.Random(members)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    vocabulary = ["".join(draw.choices(letters, k=draw.randint(3, 9))) for _ in range(5000)]
+    paragraphs = [" ".join(draw.choices(vocabulary, k=45)).capitalize() + "." for _ in range(14)]
+    folder.mkdir(parents=True)
+    with (folder / "documents.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(members + 1):
+            own = list(paragraphs)
+            own[1] += (
+                f" The tenant is {draw.choice(['Anna', 'Tom', 'Ida'])} {draw.choice(vocabulary).capitalize()}"
+            )
+            own[1] += f" since {draw.randint(1, 28)} May 20{draw.randint(10, 26)}."
+            own[3] += f" The price is {draw.randint(100, 9999):,}.00 euros."
+            own[5:5] = ["Each party may end this within thirty days by a letter."] * (number % 7 == 6)
+            file.write(json.dumps({"id": f"deed-{number:04}", "text": "\n\n".join(own)}) + "\n")
+    nd.find(folder / "documents.jsonl", id="id", threshold=0.5, keep="first").save(folder / "result")
+
+
+def measure_tables(clock: Clock, folder: Path) -> None:
+    """Time what differs in a group, and its page, when nothing is known of its members."""
+    for members in TABLES:
+        deeds = folder / f"deeds-{members}"
+        if not deeds.is_dir():
+            make_deeds(deeds, members)
+        desk = Desk(ResultSubject(nd.load(deeds / "result"), deeds / "result", read_only=True))
+        desk._reader.seconds = 60.0
+        desk.wait_until_sorted()
+        (line,) = desk.groups(Question()).lines
+
+        def table(_: int, desk: Desk = desk) -> None:
+            desk._lines.forget()
+            alike_in(desk._lines, 0, desk._reader.budget())
+
+        def page(_: int, desk: Desk = desk, key: int = line.key) -> None:
+            desk._lines.forget()
+            desk.group(key)
+
+        clock.time(f"differences of {members:,} members of 4 kB", table, 10)
+        clock.time(f"group of {members:,} members of 4 kB", page, 10)
+        desk.close()
 
 
 class Clock:
@@ -191,6 +239,7 @@ def main() -> None:
     print(f"loaded in {opened[0]:.1f} s, index in {opened[1]:.2f} s")
     desk._warming.join()
     clock = measure(desk, given.requests)
+    measure_tables(clock, given.folder)
     page = report(clock, desk.about().groups, opened, os.getloadavg()[1])
     if given.write:
         RESULTS.write_text(page, encoding="utf-8")

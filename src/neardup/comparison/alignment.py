@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, Literal, TypeAlias
@@ -85,6 +85,7 @@ def breaks_of(units: Units) -> Breaks:
     return Breaks(kinds, places)
 
 
+@lru_cache(1 << 12)
 def _class_of(char: str) -> int:
     """Return the bits of ``kernels.rows`` for a character."""
     letter = char.isalnum() and not char.isdecimal()

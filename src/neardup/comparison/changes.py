@@ -22,7 +22,9 @@ Difference = Literal["amount", "date", "name", "sign", "OCR", "moved", "paragrap
 _CAPITALS = "A-Z" + "".join(filter(str.isupper, map(chr, (*range(0xC0, 0x590), *range(0x1E00, 0x1F00)))))
 """The capitals of Latin, Greek, Cyrillic and Armenian letters: other scripts have none."""
 _PART = rf"[{_CAPITALS}](?:\.|[\w'’-]*(?!\w))"
-_PARTICLE = r"(?:(?:von|van|vom|zu|de|den|der|del|della|di|da|dos|du|la|le|el|of|bin)[ \u00a0])"
+_PARTICLES = "von|van|vom|zu|de|den|der|del|della|di|da|dos|du|la|le|el|of|bin"
+_PARTICLE = rf"(?:(?:{_PARTICLES})[ \u00a0])"
+_OF_NAME, _DIGIT = re.compile(rf"(?:{_PARTICLES})\Z|.*[{_CAPITALS}]", re.DOTALL), re.compile(r"\d")
 _NAME = re.compile(rf"{_PART}(?:[ \u00a0]{_PARTICLE}{{0,2}}{_PART}){{1,5}}")
 """Two to six words with a capital each, on one line, and particles between them.
 
@@ -71,8 +73,21 @@ class ChangedText:
         kinds: list[int] = breaks_of(self.units).kinds.tolist()
         return kinds
 
+    @cached_property
+    def _known(self) -> dict[tuple[int, int], tuple[int, int]]:
+        return {}
+
     def around(self, begin: int, end: int) -> tuple[int, int]:
-        """Return how many tokens before ``begin`` and behind ``end`` belong to something that is cut there."""
+        """Return how many tokens before ``begin`` and behind ``end`` belong to something that is cut there.
+
+        They are kept: many texts may differ from this one in the same place.
+        """
+        known = self._known.get((begin, end))
+        if known is None:
+            known = self._known[begin, end] = self._cut_at(begin, end)
+        return known
+
+    def _cut_at(self, begin: int, end: int) -> tuple[int, int]:
         before = behind = 0
         for first, last in self._wholes_near(begin, end):
             if first < begin < last:
@@ -81,12 +96,26 @@ class ChangedText:
                 behind = max(behind, last - end)
         return before, behind
 
+    def _may_go_on(self, edge: int) -> bool:
+        """Return whether the tokens before and behind an edge may be in one name, amount, date or address.
+
+        Two words with a space between them are in none but names, of words with capitals and particles, and dates.
+        """
+        (begin, end), (following, last) = self.units.spans[edge - 1 : edge + 1].tolist()
+        text = self.units.text
+        left, right = text[begin:end], text[following:last]
+        if text[end:following] not in (" ", "\u00a0") or _DIGIT.search(left) or _DIGIT.search(right):
+            return True
+        return bool(_OF_NAME.match(left) and (_OF_NAME.match(right) or left.casefold() == "of"))
+
     def _wholes_near(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield the tokens [first, last) of names, amounts, dates and addresses around the tokens [begin, end)."""
         text, spans, size = self.units.text, self.units.spans, len(self.units)
-        for edge in {begin, end} - {0, size}:
-            token = max(0, edge - NEAR)
-            near = spans[token : edge + NEAR].tolist()
+        edges = {edge for edge in (begin, end) if 0 < edge < size and self._may_go_on(edge)}
+        windows = [(begin, end)] if end - begin <= NEAR and edges else [(edge, edge) for edge in edges]
+        for left, right in windows:
+            token = max(0, left - NEAR)
+            near = spans[token : right + NEAR].tolist()
             start, stop, begins = near[0][0], near[-1][1], [begin for begin, _ in near]
             for each in expressions_of(text, near, token, start, stop):
                 yield each.first, each.last

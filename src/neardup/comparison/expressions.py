@@ -20,8 +20,12 @@ _JOINED = (
     "(?:[.,:'\u2019/\\-\u2013\u2011\u00d7][^\\W\\d]{0,8}\\d\\w{0,64}){0,32}"
 )
 _MINUS_AFTER = r"(?:-(?=[\s)\]]|$))?"
+_NO_BEGIN = r"(?!(?<=\w)[^\W\d]|[^\W\d]+(?:[ \u00a0]\D|[\t\n\r,;!?)\]\"\u201d\u2019]))"
+"""No expression begins inside a word, or with a word before another word or a mark: a quick look at a place."""
 _EXPRESSION = re.compile(
-    "|".join(
+    _NO_BEGIN
+    + "(?:"
+    + "|".join(
         (
             r"(?:\b[a-z][a-z0-9+.-]{1,15}://|\bwww\.)[^\s<>\"'\u201c\u201d]{1,2000}(?<![.,;:!?)\]}])",
             r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,8}",
@@ -31,7 +35,8 @@ _EXPRESSION = re.compile(
             "\\([$\u20ac\u00a3\u00a5]?\\d[\\d.,'\u2019 ]{0,32}[.,]\\d{1,9}[%\u20ac]?\\)",
             f"{_SIGNED}(?:{_GROUPED}|{_JOINED})(?:[ \u00a0]?[%\u2030\u20ac]|[$\u00a3\u00a5\u00b0])?{_MINUS_AFTER}",
         )
-    ),
+    )
+    + ")",
     re.IGNORECASE,
 )
 _SIGN_OF_ONE = re.compile(r"[\d@]|://|[\\/]\w")

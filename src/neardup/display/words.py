@@ -242,13 +242,16 @@ def shorten(text: str, width: int) -> str:
     >>> shorten("the night is dark", 12), shorten("dark", 12)
     ('the night i…', 'dark')
     """
-    if columns(text) <= width:
-        return text
     if text.isascii():
-        return text[: width - 1] + "…"
-    while columns(text) >= width:
-        text = text[:-1]
-    return text + "…"
+        return text if len(text) <= width else text[: width - 1] + "…"
+    taken = cut = 0
+    for place, char in enumerate(text):
+        taken += _column(char)
+        if taken > width:
+            return text[:cut] + "…"
+        if taken < width:
+            cut = place + 1
+    return text
 
 
 def without_common(*names: str) -> tuple[str, tuple[str, ...]]:

@@ -1,8 +1,14 @@
 """The places where a text differs from another one, and what they are."""
 
-import pytest
+import re
 
-from neardup.comparison.changes import ChangedText, TextChange, changes_of
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.comparison import changes as parts
+from neardup.comparison import expressions
+from neardup.comparison.changes import NEAR, ChangedText, TextChange, changes_of
 from neardup.text.units import read, words
 from support.made_texts import changed_pieces
 
@@ -96,3 +102,56 @@ def test_the_changes_lead_from_one_text_to_the_other(seed: int) -> None:
         assert words(change.before).strings == tokens[change.begin : change.end]
         tokens[change.begin : change.end] = words(change.after).strings
     assert tokens == words(other).strings
+
+
+PIECES = ["Anna", "von", "der", "Berg", "of", "OF", "the", "harbour", "1", "200", "1,200.50", "3", "May", "may."]
+PIECES += ["2026", "st", "2nd", "€", "$", "-", "%", "(", ")", "/", "x1", "abcdefghij1", "a@b.example", "www.x.org"]
+PIECES += [
+    "http://x.org/a",
+    "c:\\a\\b",
+    "./a/b",
+    "Über",
+    "e\u0301x",
+    "№7",
+    "½",
+    "ϒ",
+    "B.",
+    "iPhone",
+    "1’000",
+    "(1",
+]
+JOINS = (" ", " ", " ", "\xa0", "\u202f", "\n", ", ", ". ", "-", "", "; ", ": ")
+TEXTS = st.lists(st.sampled_from(PIECES) | st.sampled_from(JOINS), max_size=30).map("".join) | st.lists(
+    st.tuples(st.sampled_from(PIECES), st.sampled_from(JOINS)).map("".join), max_size=30
+).map("".join)
+
+
+@given(TEXTS)
+def test_no_expression_begins_where_none_is_looked_for(text: str) -> None:
+    slow = re.compile(expressions._EXPRESSION.pattern.removeprefix(expressions._NO_BEGIN), re.IGNORECASE)
+    assert slow.pattern != expressions._EXPRESSION.pattern
+    for begin in (0, len(text) // 3):
+        expected = [match.span() for match in slow.finditer(text, begin)]
+        assert [match.span() for match in expressions._EXPRESSION.finditer(text, begin)] == expected
+
+
+@given(TEXTS, st.integers(0, 30), st.integers(0, 30))
+def test_what_is_cut_at_an_edge_is_what_is_near_it(text: str, begin: int, size: int) -> None:
+    own = ChangedText(read(text))
+    begin = min(begin, len(own.units))
+    end = min(begin + min(size, NEAR), len(own.units))
+    expected = [0, 0]
+    if (begin, end) not in ((0, len(own.units)), (0, 0), (len(own.units), len(own.units))):
+        spans = own.units.spans.tolist()
+        token = max(0, begin - NEAR)
+        near = spans[token : end + NEAR]
+        wholes = [
+            (each.first, each.last)
+            for each in expressions.expressions_of(text, near, token, near[0][0], near[-1][1])
+        ]
+        for name in parts._NAME.finditer(text, near[0][0], near[-1][1]):
+            first, last = (sum(one < place for one, _ in near) + token for place in name.span())
+            wholes.append((first + (last - first > 2 and own.breaks[first] > 0), last))
+        expected[0] = max((begin - first for first, last in wholes if first < begin < last), default=0)
+        expected[1] = max((last - end for first, last in wholes if first < end < last), default=0)
+    assert own.around(begin, end) == own.around(begin, end) == tuple(expected)

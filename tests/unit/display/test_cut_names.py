@@ -5,7 +5,7 @@ import re
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from neardup.display import columns, distinct, middle_cut
+from neardup.display import columns, distinct, middle_cut, shorten
 
 WORDS = st.text("abcdefgh0123456789", min_size=1, max_size=8)
 NAMES = st.lists(st.tuples(WORDS, st.sampled_from("_-/. ")), min_size=1, max_size=14).map(
@@ -41,3 +41,9 @@ def test_two_names_that_differ_are_cut_differently(parts: list[str], width: int)
         assert max(map(columns, cut)) <= width
         assert cut[0] != cut[1]
         assert "……" not in "".join(cut)
+
+
+@given(st.text("ab 東é\u0301\u200b…", max_size=12), st.integers(1, 12))
+def test_a_text_is_cut_to_the_columns_that_it_may_have(text: str, width: int) -> None:
+    begin = max((text[:size] for size in range(len(text) + 1) if columns(text[:size]) < width), key=len)
+    assert shorten(text, width) == (text if columns(text) <= width else f"{begin}…")
