@@ -13,7 +13,7 @@ from functools import cache
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from neardup.errors import SettingError
 
@@ -73,6 +73,45 @@ class Silent:
 
 
 SILENT = Silent()
+
+
+class SoFar(NamedTuple):
+    """A stage that is under way: ``done`` units of ``total`` (None: unknown)."""
+
+    name: str
+    done: int
+    total: int | None
+    unit: str
+
+
+class Watched:
+    """The observer that another thread asks how far the work is: ``now`` is the stage under way, None between two.
+
+    >>> watched = Watched()
+    >>> with watched.stage("alignment", 8, "rows") as advance:
+    ...     advance(3)
+    ...     watched.now
+    SoFar(name='alignment', done=3, total=8, unit='rows')
+    """
+
+    def __init__(self) -> None:
+        self.now: SoFar | None = None
+
+    @contextmanager
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
+        """Open a stage."""
+        done = 0
+
+        def advance(amount: int) -> None:
+            nonlocal done
+            done += amount
+            self.now = SoFar(name, done, total, unit)
+
+        advance(0)
+        try:
+            yield advance
+        finally:
+            self.now = None
 
 
 _listeners: list[Callable[[str], None]] = []
@@ -185,10 +224,14 @@ class Deadline:
         """Whether the time is over."""
         return self.left < 0
 
+    def late_error(self) -> Exception:
+        """Return the error of work that is not done in time."""
+        return self._late()
+
     def check(self) -> None:
         """Raise the error of ``late`` if the time is over."""
         if self.passed:
-            raise self._late()
+            raise self.late_error()
 
 
 UNLIMITED = Deadline(None)

@@ -16,6 +16,7 @@ from neardup.comparison.expressions import reads_alike
 from neardup.comparison.matching import TokenPair
 from neardup.kernels import rows as kernels
 from neardup.kernels.match import heaviest_chain, words_between
+from neardup.runtime import SILENT, Progress
 from neardup.tables import Bools, Int32s, Int64s
 from neardup.text.characters import COUNTED, SPACE, CharacterDifference
 from neardup.text.characters import KINDS as CHARACTERS
@@ -378,11 +379,14 @@ def _between_equal(kinds: NDArray[np.int8], begin: int, end: int) -> Iterator[tu
             yield first + 1, first + 1
 
 
-def align(a: Units, b: Units, tiles: Int64s, limits: tuple[int, int] = LIMITS) -> Alignment:
+def align(
+    a: Units, b: Units, tiles: Int64s, limits: tuple[int, int] = LIMITS, progress: Progress = SILENT
+) -> Alignment:
     r"""Align two texts along their matching chunks (``tiles`` int64[k, 3] as in ``Comparison``).
 
     The heaviest chain of tiles in the same order is set side by side; the other tiles are moved. Rows end where
     both texts have the end of a line or sentence. ``limits`` bounds the cells of one stretch and of all.
+    ``progress`` counts the rows whose characters are compared, which is most of the work.
 
     >>> from neardup.text.units import words
     >>> sides = words("Old line.\nPay now.\nBye."), words("Pay now.\nNew line.\nBye.")
@@ -395,10 +399,9 @@ def align(a: Units, b: Units, tiles: Int64s, limits: tuple[int, int] = LIMITS) -
     """
     plain, cuts, runs = aligned_units(a, b, tiles, limits)
     chars = plain.table.a.spans_of_rows, plain.table.b.spans_of_rows
-    stretches = [
-        *marks.of_rows((a, b), plain.table.kinds, chars, cuts, runs),
-        *marks.of_moved((a, b), tiles[plain.moved]),
-    ]
+    with progress.stage("alignment", len(plain.table), "rows") as advance:
+        stretches = list(marks.of_rows((a, b), plain.table.kinds, chars, cuts, runs, advance))
+    stretches += marks.of_moved((a, b), tiles[plain.moved])
     places = sorted((each for stretch in stretches for each in stretch.places), key=attrgetter("a", "b"))
     return replace(plain, table=_with_marks(plain.table, stretches), characters=tuple(places))
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from neardup.comparison.expressions import Expression, expressions_of
 from neardup.kernels.rows import CHANGED, CHANGED_ROW, CHARACTERS, EQUAL_ROW
+from neardup.runtime import Advance
 from neardup.tables import Int64s
 from neardup.text.characters import (
     COUNTED,
@@ -409,13 +410,18 @@ def _join(one: CharacterDifference, other: CharacterDifference) -> CharacterDiff
 
 
 def of_rows(
-    units: tuple[Units, Units], kinds: NDArray[np.int8], chars: tuple[Int64s, Int64s], cuts: Int64s, runs: Int64s
+    units: tuple[Units, Units],
+    kinds: NDArray[np.int8],
+    chars: tuple[Int64s, Int64s],
+    cuts: Int64s,
+    runs: Int64s,
+    advance: Advance,
 ) -> Iterator[PairedText]:
     """Yield the rows of both texts whose characters differ, compared.
 
     ``kinds`` are the kinds of the rows, ``chars`` int64[rows, 2] their characters in A and in B, ``cuts``
     int64[rows, 2] the tokens of A and of B up to the end of each row. ``runs`` int64[r, 3] (start in A, start in
-    B, length) are the equal tokens that are side by side, in order.
+    B, length) are the equal tokens that are side by side, in order. ``advance`` is called for each row.
     """
     begins = np.zeros_like(cuts)
     begins[1:] = cuts[:-1]
@@ -427,6 +433,7 @@ def of_rows(
     text_a, text_b = (side.text for side in units)
     columns = (kinds.tolist(), *(side.tolist() for side in chars), begins.tolist(), cuts.tolist())
     for kind, a, b, begin, end in zip(*columns, strict=True):
+        advance(1)
         if kind == EQUAL_ROW:
             if text_a[a[0] : a[1]] == text_b[b[0] : b[1]]:
                 continue

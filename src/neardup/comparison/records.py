@@ -7,5 +7,5 @@
 from neardup.comparison.alignment import Alignment, LINE, NONE, breaks_of
 from neardup.comparison.changes import TextChange, ChangedText, changes_of
 from neardup.comparison.expressions import amount_of, day_of
-from neardup.comparison.result import ComparisonRecord
+from neardup.comparison.result import ComparisonRecord, make_alignment
 from neardup.comparison.show.redline import redline

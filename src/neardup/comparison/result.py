@@ -12,6 +12,7 @@ from neardup.comparison.kinds.rules import Kind, kind_of, sentence
 from neardup.display import similarity
 from neardup.display.view import Public
 from neardup.kernels.match import LCS_CAP, TILING_CAP
+from neardup.runtime import Progress
 from neardup.settings import CLEANING, LITERAL, CountedAs, values
 from neardup.tables import Bools, Int64s
 from neardup.text.units import Units, read
@@ -246,6 +247,12 @@ class ComparisonRecord(Public):
         names = ("resemblance", "chunk_longest_literal", "chunk_union_literal", "lcs")
         shown = ", ".join(f"{name} {similarity(self.measures[name])}" for name in names)
         return f"Comparison({shown})"
+
+
+def make_alignment(record: ComparisonRecord, progress: Progress) -> None:
+    """Make the alignment of a comparison now, if it is not made, and count its rows."""
+    if "alignment" not in record.__dict__:
+        record.__dict__["alignment"] = align(record.a, record.b, record.tiles, progress=progress)
 
 
 def _runs(flags: Bools) -> list[list[int]]:

@@ -103,7 +103,7 @@ class Executor:
 
         ``work`` receives its seconds. Work that is ``alone`` has a thread of its own, one at a time.
         """
-        deadline = self._deadline()
+        deadline = self._deadline(alone_late_error if alone else timeout_error)
 
         def look() -> T:
             with self.own.view(deadline.left) as view:
@@ -225,8 +225,8 @@ class Executor:
             self.own.close()
         return all(ended)
 
-    def _deadline(self) -> Deadline:
-        return Deadline(self.limits.seconds, timeout_error)
+    def _deadline(self, late: Callable[[], RefusedError] = timeout_error) -> Deadline:
+        return Deadline(self.limits.seconds, late)
 
     def _require_new(self, ids: Sequence[str]) -> None:
         do = 'Give "on_duplicate": "replace" or "skip"'
@@ -302,6 +302,17 @@ def refusal_error(error: errors.NeardupError, names: Mapping[str, str]) -> Refus
     if isinstance(error, errors.FormatError):
         return RefusedError(500, "The collection is damaged", "", "Restore it from a copy", code="damaged")
     return internal_error()
+
+
+def alone_late_error() -> RefusedError:
+    """Return the refusal for texts that were not compared in time; only one request compares at a time."""
+    return RefusedError(
+        503,
+        "The texts were not compared within the time limit of a request",
+        "",
+        "Repeat it: requests that compare texts wait for each other. Raise --seconds for long texts",
+        code="timeout",
+    )
 
 
 def unknown_error() -> RefusedError:

@@ -10,7 +10,7 @@ from neardup.collection.shards import Collections, ShardError
 from neardup.errors import NeardupError
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
-from neardup.service.executor import Executor, Missing, Told, near_of, refusal_error
+from neardup.service.executor import Executor, Missing, Told, alone_late_error, near_of, refusal_error
 from neardup.service.requests import Arriving, OnDuplicate
 from neardup.service.web import monitoring
 from neardup.service.web.limits import Limits, RefusedError
@@ -90,7 +90,7 @@ class Front(Executor):
 
     async def texts(self, ids: Sequence[str], work: Callable[[list[Told], list[str], float], T]) -> T:
         """Return the result of work with the texts and metadata of documents, the base texts, and its seconds."""
-        deadline = self._deadline()
+        deadline = self._deadline(alone_late_error)
 
         def look() -> T:
             texts = [(one.text, one.metadata) for one in map(self.shards.get, ids)]

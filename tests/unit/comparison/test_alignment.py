@@ -21,7 +21,9 @@ from neardup.comparison.alignment import (
     align,
     breaks_of,
 )
+from neardup.comparison.records import make_alignment
 from neardup.kernels.match.alignment import heaviest_chain, telling_runs
+from neardup.runtime import SoFar, Watched
 from neardup.text.units import words
 from neardup.unicode import tokens
 from support import reference_alignment as naive
@@ -300,3 +302,25 @@ def test_real_versions(name: str) -> None:
         assert "".join(b[p.begin : p.end] for r in alignment.rows for p in r.b) == b
         equal = sum(p.end - p.begin for r in alignment.rows for p in r.a if p.kind == "same")
         assert equal > 0.4 * min(len(a), len(b))
+
+
+def test_each_row_counts_in_the_progress_of_an_alignment() -> None:
+    seen: list[SoFar | None] = []
+
+    class Kept(Watched):
+        @property  # type: ignore[override]
+        def now(self) -> SoFar | None:
+            return seen[-1]
+
+        @now.setter
+        def now(self, so_far: SoFar | None) -> None:
+            seen.append(so_far)
+
+    lines = [f"Line {n} of the deed about the harbour." for n in range(9)]
+    changed = [*lines[:3], "Another line.", *(line.replace("deed", "plan") for line in lines[3:])]
+    record = nd.compare("\n".join(lines), "\n".join(changed))
+    make_alignment(record, Kept())
+    count = len(record.alignment.rows)
+    assert seen[0] is None
+    assert seen[1:-1] == [SoFar("alignment", done, count, "rows") for done in range(count + 1)]
+    assert seen[-1] is None

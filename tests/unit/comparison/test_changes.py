@@ -136,7 +136,7 @@ def test_no_expression_begins_where_none_is_looked_for(text: str) -> None:
 
 
 @given(TEXTS, st.integers(0, 30), st.integers(0, 30))
-def test_what_is_cut_at_an_edge_is_what_is_near_it(text: str, begin: int, size: int) -> None:
+def test_a_name_is_cut_at_an_edge_if_one_is_near_it(text: str, begin: int, size: int) -> None:
     own = ChangedText(read(text))
     begin = min(begin, len(own.units))
     end = min(begin + min(size, NEAR), len(own.units))

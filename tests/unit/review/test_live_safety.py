@@ -9,6 +9,7 @@ import logging
 import re
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,18 @@ from typing import Any
 import pytest
 from starlette.responses import Response
 
-from neardup.deduplication.results import load
+import neardup as nd
+from neardup.comparison.compare import Comparison
+from neardup.deduplication.results import Looked, load
 from neardup.errors import InputError
+from neardup.review.desk import differences
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.subjects import ResultSubject
 from neardup.review.live import app
 from neardup.review.live.app import Served, serve_review
+from neardup.review.live.pages import LivePage, ReviewRequest
 from neardup.review.source import Decide, PairView
+from neardup.runtime import SoFar, Watched
 from neardup.service.web import monitoring, server
 from neardup.service.web.limits import Limits
 from neardup.service.web.middleware import Tokens
@@ -302,6 +308,89 @@ def test_a_long_comparison_shows_its_progress_and_then_the_page(result: Path) ->
             while "data-refresh" in (shown := pages.get(address)).text:
                 assert shown.status == 200
             assert has_parts(shown.words, "one", "two", "tokens")
+
+
+class SlowSubject(ResultSubject):
+    """Compares texts when ``go_on`` is set."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(load(folder), folder)
+        self.go_on, self.compared = threading.Event(), list[tuple[str, str, dict[str, Any]]]()
+
+    def compare(self, a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
+        self.compared.append((str(a.id), str(b.id), how))
+        assert self.go_on.wait(60)
+        return super().compare(a, b, how)
+
+
+def test_people_who_ask_for_one_pair_have_one_comparison_and_pages_of_their_own(tmp_path: Path) -> None:
+    folder = make_result(tmp_path, TEXTS, keep="first")
+    subject = SlowSubject(folder)
+    tokens = Tokens.of(f"write {WRITE} Ann\nwrite {WRITE[::-1]} Bea")
+    served = Served(tokens=tokens, shown_after=0.05)
+    with closing(Desk(subject)) as desk, live(desk, served) as pages:
+        pages.headers.update(host="review.example.org", origin="http://review.example.org")
+        cookies = {}
+        for name, token in (("Ann", WRITE), ("Bea", WRITE[::-1])):
+            pages.cookies.clear()
+            pages.send("POST", "/enter", f"by={name}&token={token}".encode(), {})
+            cookies[name] = dict(pages.cookies)
+        desk.decide(Decide("pair", "duplicate", "Ann", 0, pair=(1, 0), note="same fee"))
+        asked = {"Ann": "/pairs/1/0", "Bea": "/second/1/0"}
+        for name, address in (*asked.items(), *asked.items()):
+            pages.cookies = dict(cookies[name])
+            assert has_parts(pages.get(address).words, "Two long texts", "since", "seconds")
+        assert subject.compared == [("one", "two", {})]
+        subject.go_on.set()
+        shown = {}
+        for name, address in asked.items():
+            pages.cookies = dict(cookies[name])
+            while "data-refresh" in (seen := pages.get(address)).text:
+                assert seen.status == 200
+            shown[name] = seen
+        assert "same fee" in shown["Ann"].text
+        assert has_parts(shown["Bea"].words, "one", "two", "tokens")
+        assert "same fee" not in shown["Bea"].text  # a second verdict is given without the first one
+        pages.get("/second/1/0?numbers=off")
+        assert subject.compared[1:] == [("one", "two", {"ignore_numbers": True})]
+
+
+def test_the_progress_of_a_comparison_counts_its_rows(pages: Pages, desk: Desk) -> None:
+    watched = Watched()
+    comparison = Future[Comparison]()
+    desk._lines.comparisons._made[0, 1, ()] = comparison, watched
+    with watched.stage("alignment", 1200, "rows") as advance:
+        advance(1034)
+        assert desk.comparison_so_far(1, 0) == SoFar("alignment", 1034, 1200, "rows")
+        working = app._Live(desk, Served(shown_after=0.0))
+        so_far = working._so_far(ReviewRequest(path={"a": 1, "b": 0}))
+        page = working._html(ReviewRequest(), LivePage("working.html", {"seconds": 7, **so_far}), desk)
+        working.workers.close(1)
+        assert "Of 1,200 rows, 1,034 are compared." in bytes(page.body).decode()
+    assert desk.comparison_so_far(0, 1) is None
+    assert desk.comparison_so_far(0, 2) is None
+
+
+def test_few_comparisons_are_kept_and_none_that_failed(desk: Desk) -> None:
+    kept, asked = desk._lines.comparisons, list[tuple[str, str]]()
+
+    def compare(a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
+        asked.append((str(a.id), str(b.id)))
+        if how:
+            raise InputError("The texts are lost")
+        return nd.compare(a.text, b.text)
+
+    pairs = [(a, b) for a in range(4) for b in range(4) if a != b][: differences.COMPARED + 1]
+    made = [kept.of(compare, a, b, {}) for a, b in pairs]
+    assert kept.of(compare, *pairs[-1], {}) is made[-1]
+    assert len(asked) == len(pairs) == len(kept._made) + 1
+    assert kept.of(compare, *pairs[0], {}) is not made[0]
+    for _ in range(2):
+        with pytest.raises(InputError):
+            kept.of(compare, 0, 1, {"length": 3})
+    assert len(asked) == len(pairs) + 3
+    desk._lines.forget()
+    assert kept.of(compare, *pairs[-1], {}) is not made[-1]
 
 
 def test_an_error_of_a_long_page_is_shown_as_that_error(result: Path) -> None:

@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +18,14 @@ from neardup.collection import entries, fields
 from neardup.comparison import compare as measures
 from neardup.comparison import matching
 from neardup.errors import LimitError
+from neardup.runtime import UNLIMITED
 from neardup.service import endpoints
 from neardup.service.app import largest_body
 from neardup.service.web import limits, middleware, monitoring
 from neardup.service.web.limits import Limits
+from neardup.service.web.server import Job
 from support.made_service import JSON, LOCAL, Service, scope_of, serving
+from support.messages import has_parts
 
 READ, OTHER, WRITE = "r" * 20, "o" * 20, "w" * 20
 TOKENS = f"read {READ}\nread {OTHER}\nwrite {WRITE}\n"
@@ -195,8 +199,21 @@ def test_a_comparison_ends_with_the_time_of_its_request(service: Service, monkey
     refused = service("POST", "/v1/compare", {"a": "a", "b": "b"})
     assert (refused.status, refused.error["code"]) == (503, "timeout")
     assert done == ["literal"]
+    assert has_parts(refused.error["message"], "comparison", "shorter texts")
     with pytest.raises(LimitError):
         measures.compare("one two three", "one two", seconds=-1)
+
+
+def test_a_comparison_that_waited_for_others_is_refused_in_words_of_its_own(tmp_path: Path) -> None:
+    go_on = threading.Event()
+    with serving(tmp_path / "mail.neardup", seconds=0.1) as service:
+        for id in "ab":
+            assert service("PUT", f"/v1/documents?id={id}", {"text": "the quick brown fox"}).status in (200, 201)
+        service.executor._comparing._jobs.put(Job(lambda: go_on.wait(60), UNLIMITED))
+        refused = service("POST", "/v1/compare", {"a": "a", "b": "b"})
+        go_on.set()
+    assert (refused.status, refused.error["code"]) == (503, "timeout")
+    assert has_parts(refused.error["message"], "texts", "not compared", "Repeat", "--seconds")
 
 
 def test_fingerprinting_ends_with_the_time_of_its_request(

@@ -41,6 +41,7 @@ from neardup.review.desk.subjects import COLLECTION, QUOTING, CollectionSubject,
 from neardup.review.desk.texts import LAST_WAIT, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, evenly_spaced
 from neardup.review.desk.verdicts import VerdictIndex
+from neardup.runtime import SoFar
 from neardup.tables import Bools, Int64s
 
 NO_VERDICT = "verdict withdrawn"
@@ -390,8 +391,12 @@ class Desk:
             lines = self._lines
             one, other = self._index.documents.at(a), self._index.documents.at(b)
             around = views.in_group(lines, one, other) if queue is None else self._queues.around(queue, one, other)
-        comparison = self._subject.compare(lines.reader.look(one), lines.reader.look(other), how)
+        comparison = lines.comparisons.of(self._subject.compare, one, other, how)
         return views.pair_view(lines, one, other, around, comparison)
+
+    def comparison_so_far(self, a: source.Key, b: source.Key) -> SoFar | None:
+        """Return how far the alignment of two documents is; None if none is being made."""
+        return self._lines.comparisons.under_way(*map(self._index.documents.at, (a, b)))
 
     def texts(self, a: source.Key, b: source.Key) -> tuple[str, str]:
         """Return the texts of two documents."""

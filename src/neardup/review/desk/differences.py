@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from neardup.comparison import kinds
+from neardup.comparison.compare import Comparison
 from neardup.comparison.kinds.rules import Kind, kind_of
-from neardup.comparison.records import ChangedText, TextChange, amount_of, changes_of, day_of
+from neardup.comparison.records import ChangedText, TextChange, amount_of, changes_of, day_of, make_alignment
 from neardup.deduplication.pairs import similarity_of
+from neardup.deduplication.results import Looked
 from neardup.display import counted, number, shorten
 from neardup.errors import NeardupError
 from neardup.io.contents import differing_in
@@ -25,6 +28,7 @@ from neardup.io.decisions import Id
 from neardup.review.desk.index import ResultDocuments, ResultIndex
 from neardup.review.desk.texts import Budget, TextReader
 from neardup.review.source import AlikeCounts, AlikeKind, AlikeLine, AlikeRow, Key
+from neardup.runtime import SoFar, Watched
 from neardup.settings import MEASURES, Settings, as_compared
 from neardup.tables import UInt64s
 from neardup.text.characters import SIGN
@@ -69,6 +73,8 @@ _STORED = {
 }
 
 _HELD = 500
+COMPARED, COMPARED_TEXT = 8, 1 << 22
+"""Comparisons that are kept, and characters of their texts; the last one is kept in any case."""
 
 
 def kind_in_words(kind: int) -> str:
@@ -159,6 +165,69 @@ class Differences:
         beside = ", ".join(differing_in(self._documents.table, member, head))
         words = "; not compared: ".join(filter(None, (difference_in_words(kind), beside)))
         return (-1 if kind.name is None else kinds.KINDS.index(kind.name)), words
+
+
+_ComparedPair = tuple[int, int, tuple[tuple[str, Any], ...]]
+"""Two documents in order, and the keywords of ``compare``: all that a comparison depends on."""
+
+
+class Comparisons:
+    """Comparisons of pairs with their alignments: each is made once for all who ask for it, and kept for a while.
+
+    They have nothing of the reader who asks: verdicts and notes are looked up for each page.
+    """
+
+    def __init__(self, reader: TextReader) -> None:
+        self._reader = reader
+        self._lock = threading.Lock()
+        self._made: OrderedDict[_ComparedPair, tuple[Future[Comparison], Watched]] = OrderedDict()
+
+    def of(
+        self, compare: Callable[[Looked, Looked, dict[str, Any]], Comparison], a: int, b: int, how: dict[str, Any]
+    ) -> Comparison:
+        """Return the comparison of two documents; who asks while it is made waits, and gets the same or its error.
+
+        Raises InputError if a text cannot be read, and the errors of ``compare``.
+        """
+        key = a, b, tuple(sorted(how.items()))
+        with self._lock:
+            mine = key not in self._made
+            future, watched = self._made.setdefault(key, (Future(), Watched()))
+            self._made.move_to_end(key)
+        if mine:
+            try:
+                comparison = compare(self._reader.look(a), self._reader.look(b), how)
+                make_alignment(comparison, watched)
+                future.set_result(comparison)
+            except BaseException as error:
+                future.set_exception(error)
+            self._keep_few(future)
+        return future.result()
+
+    def under_way(self, a: int, b: int) -> SoFar | None:
+        """Return how far the alignment of two documents is, in any order; None if none is being made."""
+        with self._lock:
+            stages = [watched.now for key, (_, watched) in self._made.items() if set(key[:2]) == {a, b}]
+        return next(filter(None, reversed(stages)), None)
+
+    def forget(self) -> None:
+        """Keep none: texts have changed. Those under way go to those who wait for them alone."""
+        with self._lock:
+            self._made.clear()
+
+    def _keep_few(self, last: Future[Comparison]) -> None:
+        """Drop the comparisons that failed, and the oldest ones if they are too many or too long."""
+        with self._lock:
+            done = [(key, future) for key, (future, _) in reversed(self._made.items()) if future.done()]
+            kept = text = 0
+            for key, future in done:
+                if future.exception() is None:
+                    comparison = future.result()
+                    kept, text = kept + 1, text + len(comparison.a.text) + len(comparison.b.text)
+                if future.exception() is not None or (
+                    future is not last and (kept > COMPARED or text > COMPARED_TEXT)
+                ):
+                    del self._made[key]
 
 
 Counts = tuple[int, int, int]

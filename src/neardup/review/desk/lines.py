@@ -13,7 +13,7 @@ from neardup.display import beginning, counted, middle_cut, number, shorten, wit
 from neardup.errors import InputError
 from neardup.io.decisions import JudgedPair
 from neardup.io.inputs import PLACE
-from neardup.review.desk.differences import AlikeMembers, ComputedPairs, Differences, kind_in_words
+from neardup.review.desk.differences import AlikeMembers, Comparisons, ComputedPairs, Differences, kind_in_words
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier, version_of
 from neardup.review.desk.subjects import COLLECTION
@@ -48,12 +48,13 @@ class Lines:
         self.differences = Differences(index.documents, reader)
         self.computed = ComputedPairs(index, reader)
         self.alike = AlikeMembers(index.documents, reader)
+        self.comparisons = Comparisons(reader)
         self._fates = Fates(index, verdicts)
         self._settings = index.found.run.settings
 
     def forget(self) -> None:
         """Drop what was read and computed: texts have changed."""
-        for store in (self.reader, self.differences, self.computed, self.alike):
+        for store in (self.reader, self.differences, self.computed, self.alike, self.comparisons):
             store.forget()
 
     def groups(self, groups: list[int], budget: Budget) -> tuple[GroupLine, ...]:

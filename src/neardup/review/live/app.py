@@ -249,8 +249,13 @@ class _Live:
         answer, seconds = await self._long.answer(key, begin, shown_after)
         if answer is not None:
             return answer
-        page = LivePage("working.html", {"pending": True, "seconds": round(seconds)})
+        page = LivePage("working.html", {"pending": True, "seconds": round(seconds), **self._so_far(question)})
         return await self._run(lambda: self._html(question, page, self._desk))
+
+    def _so_far(self, question: ReviewRequest) -> dict[str, Any]:
+        """Return whether two texts are compared for a page, and how far that is."""
+        pair = [question.path[name] for name in "ab" if name in question.path]
+        return {"compares": bool(pair), "so_far": self._desk.comparison_so_far(*pair) if pair else None}
 
     async def _run(self, work: Callable[[], Response]) -> Response:
         return await self.workers.run(work, Deadline(self._served.limits.seconds, timeout_error))

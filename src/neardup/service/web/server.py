@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from neardup.errors import OutputError, SettingError
 from neardup.runtime import Deadline
-from neardup.service.web.limits import CONNECTIONS, READING_SECONDS, Limits, stopping_error, timeout_error
+from neardup.service.web.limits import CONNECTIONS, READING_SECONDS, Limits, stopping_error
 
 KEEP_SECONDS = 15
 """Seconds for which a connection stays open without a request."""
@@ -191,7 +191,7 @@ class Workers:
         return self._jobs.qsize()
 
     async def run(self, work: Callable[[], Result], deadline: Deadline, *, to_its_end: bool = False) -> Result:
-        """Return the result of ``work``. Raises RefusedError if it runs beyond the deadline.
+        """Return the result of ``work``. Raises the error of the deadline if it runs beyond it.
 
         Work that has not begun by then never begins. ``to_its_end``: wait for work that has begun.
         """
@@ -205,7 +205,7 @@ class Workers:
             most = None if to_its_end else deadline.left + GRACE
             result: Result = await asyncio.wait_for(asyncio.wrap_future(job.future), most)
         except TimeoutError:
-            raise timeout_error() from None
+            raise deadline.late_error() from None
         return result
 
     def close(self, seconds: float) -> bool:
