@@ -491,7 +491,7 @@ def test_a_page_that_is_not_complete_refreshes_itself(
         own._lines.forget()
         own._reader.seconds = 0.0
         page.goto(f"/groups/{key_of(own, 'memo-1')}")
-        assert page.locator("details[open] form").count() > 0  # what nobody typed into is no reason to wait
+        assert page.locator("details[open] form").count() > 0  # one that nobody types into does not hold it back
         own._reader.seconds = 60.0
         page.wait_for_selector("table.alike")
 
