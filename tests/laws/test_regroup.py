@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,14 @@ from msgspec import structs
 
 import neardup as nd
 from neardup.deduplication.join.criterion import shared_by, similarity_of
+from neardup.deduplication.run import find
 from neardup.deduplication.run.account import Chaining
 from neardup.deduplication.run.lost_text import COLUMNS
+from neardup.deduplication.run.regroup import outcomes
 from neardup.deduplication.run.stages import groups
+from neardup.deduplication.run.stages.records import Inputs
+from neardup.errors import SettingError
+from neardup.io.readers import choose_columns, open_files
 from neardup.settings import Settings
 from neardup.settings.measures import MEASURES
 from support import shared_data
@@ -100,6 +106,13 @@ def assert_law(stored: nd.Found, fresh: nd.Found, least: float) -> None:
         assert_same_but_for_chained(stored, fresh, least)
 
 
+def assert_outcomes(stored: nd.Found, thresholds: list[float]) -> None:
+    """The counts alone are those of the whole results."""
+    whole = [(threshold, stored.at(threshold)) for threshold in thresholds]
+    expected = [(value, of.run.counts.groups, of.groups.num_rows, of.run.counts.removed) for value, of in whole]
+    assert list(outcomes(stored, thresholds)) == expected
+
+
 def exactly(documents: pa.Table, threshold: float, **rules: Any) -> nd.Found:
     return nd.find(documents, text="text", threshold=threshold, method="exact", pairs="all", **rules)
 
@@ -138,6 +151,7 @@ def test_real_texts_with_a_reference_set(how: str, rules: dict[str, Any]) -> Non
     assert low.ranks["reference"].unique().to_pylist() == [True, False]
     assert 0 < high.pairs.num_rows < low.pairs.num_rows
     assert_law(low.at(0.75), high, 0.5)
+    assert_outcomes(low, [0.5, 0.75, 0.9])
 
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(" ".join)
@@ -159,6 +173,7 @@ def test_made_texts(new: list[str], old: list[str], one: int, other: int, how: s
             for threshold in (lower, higher)
         )
     assert_law(low.at(higher), high, lower)
+    assert_outcomes(low, [lower, higher, 1.0])
 
 
 def assert_same_but_for_chained(stored: nd.Found, fresh: nd.Found, least: float) -> None:
@@ -328,3 +343,23 @@ def test_a_document_whose_partner_joined_another_may_lead_a_group_of_its_own() -
     assert groups_of(found.at(0.85)) == {1: frozenset({1, 2})}
     assert found.ranks["id"].to_pylist() == [0, 1, 2]
     assert found.at(0.85).ranks["id"].to_pylist() == [1, 2]
+
+
+def test_the_outcomes_of_a_run_that_removes_nothing(tmp_path: Path) -> None:
+    texts = [" ".join("abcdefgh"[first : first + 5]) for first in (0, 0, 1, 2, 3)]
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(f'{{"text": "{text}"}}\n' for text in texts), encoding="utf-8")
+    settings = Settings.of(length=1, threshold=0.5)
+    documents = open_files([str(rows)], reading=settings.reading)
+    inputs = Inputs(documents, choose_columns(documents, "text", None), settings, action="group")
+    found = find.run(inputs).found
+    assert found.run.counts.removed == 0
+    assert_outcomes(found, [0.5, 0.6, 0.9])
+    with pytest.raises(SettingError):
+        list(outcomes(found, [0.4]))
+
+
+def test_documents_without_text_count_among_the_removed() -> None:
+    found = nd.find(["", "a b c d", "a b c e", "a b c d f", "..."], length=1, threshold=0.5, empty="drop")
+    assert found.run.counts.removed == 4
+    assert_outcomes(found, [0.5, 0.7, 1.0])

@@ -16,6 +16,7 @@ from neardup.deduplication.run.lost_text import COLUMNS, lost_beside, lost_in_wo
 from neardup.deduplication.run.records import (
     Group, Id, Looked, Places, ResultRecord, SHINGLES, Shared, Texts, with_account,
 )
+from neardup.deduplication.run.regroup import outcomes
 from neardup.deduplication.run.result_folder import require_result
 from neardup.deduplication.run.show import classes_of_copies, group_lines, summary, unit_of
 from neardup.deduplication.run.sides import OLD, with_side_names

@@ -4,11 +4,11 @@ The rows in the table of ranks are numbered anew, as if they were all the docume
 pair and no copy, so they are in no group. Grouping and decisions use the same code as a run.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -69,12 +69,10 @@ def regroup(result: Result, threshold: float) -> Result:
     meter = Meter(Silent())
     with meter.stage("regroup", None, "documents"):
         rows = stored_rows(result)
-        pairs, shingles = document_pairs(result.pairs, rows, was.search.measure)
-        stored = ResultPairs(pairs, shingles, pairs.slice(0, 0), partial(differences_in, result))
-        stored = replace(stored, far=_far_pairs(result, rows, stored, was))
+        stored = _stored_pairs(result, rows, was)
         wanted = JudgedRun, MemberTable
         judged, members = _run(STAGES, wanted, rows, stored, now, result.run.action)
-        near = result.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
+        near = result.pairs.filter(pa.array(at_least(stored.pairs, criterion_of(now.search))))
         left = result.ranks.sort_by("row").take(pa.array(involved_rows(rows, judged.groups.pairs)))
         run = _account(result, judged, near, members.table, was.search, now)
     run = structs.replace(run, seconds=meter.seconds, peak_memory_bytes=peak_memory())
@@ -227,6 +225,9 @@ DECIDED = (
 )
 """From stored pairs to the rows that stay."""
 
+OUTCOME = (*DECIDED, Stage(groups.no_removal, groups.GROUP))
+"""From stored pairs to the rows that stay, also of a run that removes nothing."""
+
 STAGES = (
     *DECIDED,
     Stage(groups.counts, groups.COUNT),
@@ -235,6 +236,50 @@ STAGES = (
     Stage(groups.member_table),
     Stage(JudgedRun),
 )
+
+
+class ThresholdOutcome(NamedTuple):
+    """The groups of a result at a threshold, the documents in them, and those that it removes."""
+
+    threshold: float
+    groups: int
+    documents: int
+    removed: int
+
+
+def outcomes(result: ResultRecord, thresholds: Iterable[float]) -> Iterator[ThresholdOutcome]:
+    """Yield the outcome at each threshold, as :func:`regroup` finds it; no table is made.
+
+    Raises the errors of ``regroup``.
+    """
+    was, counts = Settings.of(**result.run.settings), result.run.counts
+    known: tuple[JudgedRows, ResultPairs] | None = None
+    for threshold in thresholds:
+        now = Settings.of(**{**result.run.settings, "threshold": threshold})
+        _require_stricter(was.search, now.search)
+        if now == was:
+            yield ThresholdOutcome(threshold, counts.groups, result.groups.num_rows, counts.removed)
+            continue
+        if known is None:
+            _require_no_decisions(result)
+            rows = stored_rows(result)
+            known = rows, _stored_pairs(result, rows, was)
+        rows, stored = known
+        decisions: Decisions
+        (decisions,) = _run(OUTCOME, [Decisions], rows, stored, now, result.run.action)
+        gone = decision_counts(rows, decisions, counts.read, _removed_unjudged(result))
+        yield ThresholdOutcome(threshold, gone["groups"], len(decisions.rows), gone["removed"])
+
+
+def _stored_pairs(result: ResultRecord, rows: JudgedRows, was: Settings) -> ResultPairs:
+    pairs, shingles = document_pairs(result.pairs, rows, was.search.measure)
+    stored = ResultPairs(pairs, shingles, pairs.slice(0, 0), partial(differences_in, result))
+    return replace(stored, far=_far_pairs(result, rows, stored, was))
+
+
+def _removed_unjudged(result: ResultRecord) -> int:
+    """Return how many documents that were not judged are removed."""
+    return int(pc.sum(pc.invert(result.not_judged["kept"])).as_py() or 0)
 
 
 def _run(
@@ -293,7 +338,7 @@ def _account(
     """The account of the stored run, with everything that the other threshold changes."""
     run, rows, decisions = result.run, judged.rows, judged.decisions
     by = now.search, now.keep
-    gone = int(pc.sum(pc.invert(result.not_judged["kept"])).as_py() or 0)
+    gone = _removed_unjudged(result)
     source = run.regrouped_from or Regrouped(
         threshold=was.threshold,
         large_clusters=len(run.large_clusters),

@@ -124,7 +124,7 @@ class StoredPairs:
 
     def warm(self) -> None:
         """Sort the pairs in all ways."""
-        assert len(self._sorted[0]) == len(self.by_similarity) == len(self._adjacent[1]) // 2
+        assert len(self._sorted[0]) == len(self.sorted_similarity) == len(self._adjacent[1]) // 2
 
     def none(self) -> "StoredPairs":
         """Return a record without pairs, of the same documents."""
@@ -185,6 +185,11 @@ class StoredPairs:
     def by_similarity(self) -> Int64s:
         """The places of the pairs, the least similar first."""
         return np.argsort(self.similarity, kind="stable")
+
+    @cached_property
+    def sorted_similarity(self) -> Floats:
+        """The similarities in this order."""
+        return self.similarity[self.by_similarity]
 
     @cached_property
     def _sorted(self) -> tuple[Int64s, Int64s]:

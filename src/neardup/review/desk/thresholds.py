@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from neardup.deduplication.results import Found, ResultRecord, with_account
+from neardup.deduplication.results import Found, ResultRecord, outcomes, with_account
 from neardup.deduplication.reviews import ReviewedResult, after_review
 from neardup.display import similarity
 from neardup.errors import InputError, NeardupError
@@ -39,6 +39,7 @@ class Thresholds:
         self._effects: list[ThresholdLine] = []
         self._fault, self._closed = "", False
         self.least: float = result.run.settings["threshold"]
+        self._histogram = np.histogram(lines.index.pairs.similarity, BINS, (min(self.least, 0.99), 1.0))
 
     def close(self) -> None:
         """Stop after the present threshold."""
@@ -57,7 +58,7 @@ class Thresholds:
             raise InputError(
                 given, f"A number from {self.least:g} to 1", "Run neardup again for a lower threshold"
             )
-        counts, edges = np.histogram(self._lines.index.pairs.similarity, BINS, (min(self.least, 0.99), 1.0))
+        counts, edges = self._histogram
         near = self._nearest_pairs(value)
         values = self._lines.index.pairs.similarity[near]
         drawn, verdicts = self._drawn_pairs(near)
@@ -93,7 +94,7 @@ class Thresholds:
         """Return the pairs nearest to a value, by similarity: all within the smallest distance that has enough."""
         pairs = self._lines.index.pairs
         order = pairs.by_similarity
-        values, near = pairs.similarity[order], order
+        values, near = pairs.sorted_similarity, order
         for width in WIDTHS:
             near = order[slice(*np.searchsorted(values, (value - width, np.nextafter(value + width, 2))))]
             if len(near) >= AROUND:
@@ -137,13 +138,10 @@ class Thresholds:
             self._done.set()
             return
         try:
-            removing = _with_removals(self._found)
-            for value in self._values():
+            for outcome in outcomes(_with_removals(self._found), self._values()):
                 if self._closed:
                     return
-                there = removing.at(value)
-                counts = there.run.counts
-                self._effects.append(ThresholdLine(value, counts.groups, there.groups.num_rows, counts.removed))
+                self._effects.append(ThresholdLine(*outcome))
         except NeardupError as error:
             self._fault = str(error)
         finally:
