@@ -187,6 +187,10 @@ class UnknownIdError(InputError, KeyError):
     __str__ = Exception.__str__  # that of KeyError shows the message as a Python string
 
 
+class SecondReviewError(InputError):
+    """A decision would replace a first verdict on which the same person is to give a second one."""
+
+
 class OutputError(NeardupError):
     """The result cannot be written to the requested place."""
 

@@ -10,8 +10,9 @@ from test_store import TEXTS, open_store, store
 
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow
 from neardup.collection.store import Store
+from neardup.errors import SecondReviewError
 from neardup.io.decisions.log import TAG, Decided
-from neardup.io.decisions.records import Judgement
+from neardup.io.decisions.records import Judgement, SecondReview, SecondVerdict
 
 __all__ = ["open_store", "store"]
 
@@ -69,6 +70,25 @@ def test_the_decisions_about_documents(store: Store) -> None:
     [first] = log.pairs_of([2])
     assert (first.value, first.note, first.by, first.action) == ("duplicate", "why 'not'\n", "ann", 1)
     assert log.faults() == []
+
+
+def test_a_first_verdict_waits_for_the_second_one_of_a_person(store: Store) -> None:
+    log = store.decisions
+    with store.writing():
+        log.act([Judgement(1, 2, "duplicate", "why"), Judgement(1, 3, "unsure")], by="ann", what="first")
+        log.act([SecondReview(1, 2, "bea"), SecondReview(1, 3, "cy")], by="max", what="draw")
+    assert (log.waiting_for("bea"), log.waiting_for("ann")) == ({(1, 2)}, set())
+    with pytest.raises(SecondReviewError), store.writing():
+        log.act([Judgement(2, 1, "not alike")], by="bea", what="unseen")
+    with store.writing():
+        log.act([SecondVerdict(1, 2, "unsure")], by="bea", what="second")
+        log.act([Judgement(2, 1, "not alike")], by="bea", what="resolved")
+    assert log.waiting_for("bea") == set()
+    seconds = log.state().seconds
+    first = seconds[1, 2].first
+    assert first is not None
+    assert (first.verdict, first.note, first.action) == ("duplicate", "why", 1)
+    assert (seconds[1, 3].person, seconds[1, 3].first) == ("cy", None)
 
 
 def test_the_tags_of_documents(store: Store) -> None:

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
+from neardup.collection.groups.methods import store_reviewing
 from neardup.collection.query.explanation import describe
 from neardup.errors import InputError, NeardupError, UnknownIdError
-from neardup.io.decisions.records import Change, Tag
+from neardup.io.decisions.records import Change, SecondReview, Tag
 from neardup.io.decisions.store import DecisionStore
 from support.command_line import Run
 from support.messages import has_parts
@@ -178,6 +179,31 @@ def test_tags_are_a_field_of_queries(letters: nd.Collection) -> None:
     assert letters.tag("seen", query="tag:hot AND NOT tag:seen") is None
     explained = letters.search("EXPLAIN tag:hot").plan
     assert has_parts(str(describe(explained)), "tag", "metadata tag:hot")
+
+
+def test_no_command_replaces_a_first_verdict_that_waits_for_the_second_one(
+    letters: nd.Collection, run: Run, tmp_path: Path
+) -> None:
+    a, b, c = list(TEXTS)[:3]
+    letters.decide(a, b, "duplicate", by="ann")
+    first = letters.decide(b, c, "unsure", by="ann")
+    store_reviewing(letters, [SecondReview(a, b, "bea")], by="max", what="draw")
+    decide, file = ("collection", "decide", letters.path, b, a), tmp_path / "decisions.jsonl"
+    for verdict in ("not alike", "undecided"):
+        done = run(*decide, verdict, "--by", "bea")
+        assert (done.status, has_parts(done.err, "1 pair", "second", "bea", "Batches")) == (2, True)
+    assert run("collection", "tag", letters.path, "--action", "1", "--by", "bea").status == 2
+    assert run("export", letters.path, "-o", file, "--what", "decisions").status == 0
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    changed = [{**row, "decision": "not alike"} if row["decision"] == "duplicate" else row for row in rows]
+    changed.append({"decision": "note", "id": a, "other": b, "note": "seen"})
+    file.write_text("".join(json.dumps(row) + "\n" for row in changed), encoding="utf-8")
+    done = run("import", letters.path, file, "--by", "bea")
+    assert (done.status, has_parts(done.out, "nothing to add", "1 row of batches")) == (1, True)
+    assert has_parts(done.err, "2 decisions left out", "bea", f"neardup serve --page {letters.path}")
+    assert [(one.verdict, one.by) for one in letters.decisions()] == [("duplicate", "ann"), ("unsure", "ann")]
+    assert first.by == "ann"
+    assert run(*decide, "keep both", "--by", "cleo").status == 0
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])

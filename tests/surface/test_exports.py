@@ -22,7 +22,7 @@ import pytest
 import neardup as nd
 from neardup.deduplication.run.exchange import export_pieces, export_table, import_into
 from neardup.errors import InputError, SettingError
-from neardup.io.decisions.records import FateOf, Judgement, PairNote, Represents, Tag
+from neardup.io.decisions.records import FateOf, Judgement, PairNote, Represents, SecondReview, Tag
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.decisions.tag_files import _ROWS_OF
 from neardup.io.readers.lines import BYTE_ORDER_MARK
@@ -186,6 +186,28 @@ def test_the_commands_write_a_file_and_read_tags(run: Run, tmp_path: Path) -> No
     assert (said.status, has_parts(said.err, "Row 1 of", str(tmp_path / "t.csv"), 'no column "id"')) == (2, True)
     (tmp_path / "t.dat").write_bytes(b"\xfe\xff\xfe")
     assert "read as dat" in run("import", out, tmp_path / "t.dat", "--by", "Cy").err
+
+
+def test_no_import_replaces_a_first_verdict_that_waits_for_the_second_one(run: Run, tmp_path: Path) -> None:
+    """Of a table of groups into a result: what waits for this person is left out, counted, and shown the way."""
+    out, file = tmp_path / "out", tmp_path / "groups.csv"
+    reviewed(out, ["a", "b", "c", "d"])
+    with DecisionStore(out) as store:
+        store.act([Judgement("b", "c", "duplicate"), Judgement("b", "d", "unsure")], by="Ann", what="w")
+        store.act([SecondReview("b", "c", "Bea")], by="Max", what="w")
+        number = store.state().number
+    file.write_text("id,group,verdict,fate,tags,note\nc,b,not alike,,,\nd,b,duplicate,,,\n", encoding="utf-8")
+    done = run("import", out, file, "--by", " Bea")
+    assert (done.status, done.out) == (1, f"1 decision added (action {number + 1})\n")
+    assert has_parts(done.err, "1 decision left out", "second verdict of  Bea", "Batches", f"neardup review {out}")
+    again = run("import", out, file, "--by", "Bea")
+    assert (again.status, again.out) == (1, "nothing to add\n")
+    verdicts = {id: state_of(out).verdict("b", id) for id in "cd"}
+    assert {id: (one.verdict, one.by) for id, one in verdicts.items() if one} == {
+        "c": ("duplicate", "Ann"),
+        "d": ("duplicate", "Bea"),
+    }
+    assert run("import", out, file, "--by", "Cy").out == f"1 decision added (action {number + 2})\n"
 
 
 def test_groups_and_decisions_of_a_collection_are_exported(run: Run, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from neardup.cli.options import on_results
 from neardup.cli.servers import account
 from neardup.display import counted, number, printable
 from neardup.errors import InputError, OutputError, SettingError
-from neardup.io.place import Place, file_at, result_at
+from neardup.io.place import DatabaseURL, Place, file_at, result_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -512,9 +512,19 @@ def import_tags(options: on_results.ImportOptions) -> int:
         parts = [f"{counted(added.tags, 'tag')} of {counted(added.documents, 'document')}"] * bool(added.tags)
         parts += [counted(added.decisions, "decision")] * bool(added.decisions)
         typer.echo(f"{' and '.join(parts)} added (action {added.action.number:,})")
+    if added.aside:
+        typer.echo(f"{counted(added.aside, 'row')} of batches and second reviews left out")
+    if added.waiting:
+        where = place if isinstance(place, DatabaseURL) else typed_text(place)
+        command = f"{'neardup serve --page' if folder is None else 'neardup review'} {printable(where)}"
+        warn(
+            f"{counted(added.waiting, 'decision')} left out, on pairs that wait for the second verdict of "
+            f"{printable(options.by)}: the first verdicts count until then. Give the second ones on the page "
+            f"Batches: {command}"
+        )
     if added.unknown:
         warn(_unknown(added.unknown))
-    return REJECTED if added.unknown else DONE
+    return REJECTED if added.unknown or added.waiting else DONE
 
 
 def _unknown(ids: Sequence[str]) -> str:

@@ -43,7 +43,7 @@ from neardup.collection.changes import (
 from neardup.collection.queries import Query as Parsed
 from neardup.collection.queries import as_dict, parse
 from neardup.collection.shard import OpenShard, ShardQuestion
-from neardup.errors import InputError, QueryError, SettingError
+from neardup.errors import InputError, QueryError, SecondReviewError, SettingError
 from neardup.runtime import Deadline
 from neardup.service import answers, requests
 from neardup.service.executor import Executor, Told, answer, bad_request_as, refusal_error, unknown_error
@@ -555,6 +555,8 @@ def _decide(executor: Executor, judged: requests.DecisionRequest, by: str) -> an
         return answers.DecidedAnswer(None, executor.own.undecide(judged.a, judged.b, by=by))
     try:
         decision = executor.own.decide(judged.a, judged.b, judged.verdict, by=by, note=judged.note)
+    except SecondReviewError:
+        raise
     except InputError as error:
         refusal = refusal_error(error, executor.names)
         raise RefusedError(409, refusal.given, refusal.allowed, refusal.do, code="contradiction") from error

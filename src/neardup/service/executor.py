@@ -278,6 +278,7 @@ _REFUSALS: tuple[tuple[type[errors.NeardupError], int, str], ...] = (
     (errors.ChangedMeanwhileError, 409, "changed"),
     (errors.UnknownIdError, 404, "unknown_id"),
     (errors.SettingError, 400, "setting"),
+    (errors.SecondReviewError, 409, "second_review"),
     (errors.InputError, 400, ""),
 )
 """The status and the code of errors, the narrower kinds first; "" is the code of the status."""

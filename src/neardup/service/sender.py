@@ -191,6 +191,7 @@ _ERRORS: Mapping[object, type[errors.NeardupError]] = {
     "timeout": errors.LimitError,
     "changed": errors.ChangedMeanwhileError,
     "damaged": errors.FormatError,
+    "second_review": errors.SecondReviewError,
 }
 """The errors that codes of refusals mean, whatever their status."""
 

@@ -135,7 +135,9 @@ def test_batches_are_exported_with_the_decisions_and_not_imported_as_such(opened
             "Max",
         ]
         (tmp_path / "decisions.jsonl").write_bytes(data)
-        assert read_pairs(tmp_path / "decisions.jsonl", "jsonl") == []
+        rows = read_pairs(tmp_path / "decisions.jsonl", "jsonl")
+        assert rows is not None
+        assert [row.reviewing for row in rows] == [True]
 
 
 @pytest.mark.parametrize("people", [(("Ann", 1), ("ann", 1)), (("none", 1),), ((" ", 1),), (("A\nB", 1),)])

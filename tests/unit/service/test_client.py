@@ -30,7 +30,7 @@ from neardup import (  # noqa: E402
     SettingError,
     UnknownIdError,
 )
-from neardup.errors import ChangedMeanwhileError, install  # noqa: E402
+from neardup.errors import ChangedMeanwhileError, SecondReviewError, install  # noqa: E402
 from neardup.service import client, sender  # noqa: E402
 from support.made_service import Service, serving  # noqa: E402
 from support.messages import assert_refused, has_parts  # noqa: E402
@@ -285,6 +285,7 @@ def refused(status: int, code: str, headers: dict[str, str] | None = None) -> An
         (404, "unknown_id", UnknownIdError),
         (409, "contradiction", InputError),
         (409, "changed", ChangedMeanwhileError),
+        (409, "second_review", SecondReviewError),
         (413, "too_large", InputError),
         (400, "setting", SettingError),
         (500, "damaged", FormatError),

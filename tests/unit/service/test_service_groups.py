@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from neardup.collection.groups.methods import store_reviewing
+from neardup.io.decisions.records import SecondReview
 from support.made_service import Service, by_path, by_query, serving
 
 BASE = " ".join(f"word{number}" for number in range(60))
@@ -22,6 +24,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         made.add(a=BASE, b=OTHER, c=OTHER)
         for a, b in ("ab", "bc"):
             made("POST", "/v1/decisions", {"a": a, "b": b, "verdict": "duplicate"})
+        store_reviewing(made.executor.own, [SecondReview("a", "b", "bea")], by="max", what="draw")
         yield made
 
 
@@ -80,6 +83,11 @@ REFUSED: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/v1/decisions", decided("a", "c", "maybe"), 422, "invalid"),
     ("POST", "/v1/decisions", decided("a", "c", note="x" * 10_001), 422, "invalid"),
     ("POST", "/v1/decisions", decided("a", "c", "not alike"), 409, "contradiction"),
+    *(
+        ("POST", "/v1/decisions", decided("b", "a", verdict, by="bea"), 409, "second_review")
+        for verdict in ("unsure", "undecided")
+    ),
+    ("POST", "/v1/actions/undo", {"by": "bea", "action": 1}, 409, "second_review"),
     ("POST", "/v1/tags", {"tag": "x"}, 400, "bad_request"),
     ("POST", "/v1/tags", {"tag": "a;b", "ids": ["a"]}, 400, "bad_request"),
     ("POST", "/v1/tags", {"tag": "x", "ids": ["a", "z"]}, 404, "unknown_id"),

@@ -208,8 +208,8 @@ class ImportOptions(CommandOptions):
     The file is csv, jsonl, parquet, dat or xlsx, with a column of ids and one of tags, separated by
     semicolons. Of a table of groups that neardup export wrote, changed values of verdict and fate of a result
     are stored, too; into a collection, a table of decisions (export --what decisions). An empty cell
-    changes nothing, none withdraws. Exit status: 0 done; 1 done, but some ids are unknown and were
-    left out; 2 error.
+    changes nothing, none withdraws. Verdicts on pairs that wait for the second verdict of this person
+    are left out. Exit status: 0 done; 1 done, but something was left out: unknown ids, or such pairs; 2 error.
     """
 
     out: Place = general.RESULT_OR_COLLECTION.field()

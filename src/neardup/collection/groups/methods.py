@@ -283,19 +283,22 @@ class GroupsAndDecisions:
         """Store the decisions of a file with the columns id, other, decision and note, as an export writes them.
 
         Those of one word and note are one action; the decision none withdraws one. What holds already is left out.
+        Rows of batches and second reviews are left out, and pairs that wait for the second verdict of ``by``.
         Returns None for a file without these columns. Raises InputError for a file that cannot be read, and for
         decisions that contradict others; then nothing is stored.
         """
-        rows = read_pairs(file, form)
-        if rows is None:
+        listed = read_pairs(file, form)
+        if listed is None:
             return None
-        by, action, count = _storable("by", by), None, 0
+        rows = [row for row in listed if not row.reviewing]
+        by, action, count, waiting = _storable("by", by), None, 0, 0
         with self.store.writing():
             known = self.store.numbers(sorted({id for row in rows for id in (row.id, row.other)}))
             unknown = dict.fromkeys(id for row in rows for id in (row.id, row.other) if id not in known)
             log = self.store.decisions
             in_force = {(row.a, row.b): row.value for row in log.pairs_of(list(known.values()))}
             noted = {(row.a, row.b): row.note for row in log.notes_of(known.values())}
+            to_judge = log.waiting_for(by)
             chosen: dict[tuple[str, str], list[tuple[int, int]]] = {}
             for row in rows:
                 if row.id in known and row.other in known:
@@ -304,7 +307,9 @@ class GroupsAndDecisions:
                         differs = noted.get(pair, "") != row.note
                     else:
                         differs = in_force.get(pair, WITHDRAWN) != row.decision
-                    if differs:
+                    if differs and pair in to_judge:
+                        waiting += 1
+                    elif differs:
                         chosen.setdefault((row.decision, row.note), []).append(pair)
             for (word, note), pairs in chosen.items():
                 if word == NOTE:
@@ -318,7 +323,7 @@ class GroupsAndDecisions:
                 what = f"import {counted(len(pairs), 'decision')} from {file.name}"
                 action = Deciding(self.store).decide(pairs, verdict, by, note, what=what)
                 count += len(pairs)
-        return Imported(action, 0, 0, tuple(unknown), count)
+        return Imported(action, 0, 0, tuple(unknown), count, waiting, len(listed) - len(rows))
 
     def _found_numbers(self, query: str) -> Int64s:
         """Return the numbers of all documents that a query finds."""

@@ -408,8 +408,9 @@ def import_into(
 
     ``columns`` name the column of ids and that of tags. Tags that a document has stay. Of a table of groups, as
     ``export_pieces`` makes it, verdicts and fates that differ from those of the result are stored, too; an empty
-    cell changes nothing, and "none" withdraws. Raises InputError for a folder that is not a result, a file that
-    cannot be read, or impossible values; then nothing is stored.
+    cell changes nothing, and "none" withdraws. Pairs that wait for the second verdict of ``by`` are left out.
+    Raises InputError for a folder that is not a result, a file that cannot be read, or impossible values; then
+    nothing is stored.
     """
     was = read_result(folder)
     result = with_side_names(ResultRecord(**was.tables, run=was.run))
@@ -430,13 +431,14 @@ def import_into(
             id = known[row.id]
             tags.update({(id, word): Tag(id, word) for word in row.tags if word not in state.tags.get(id, ())})
         first = dict(zip(*(result.groups[name].to_pylist() for name in ("id", "group")), strict=True))
-        decisions = list(_new_decisions(state, known, first, rows))
+        new = list(_new_decisions(state, known, first, rows))
+        decisions = state.without_waiting(new, by.strip())
         documents = len({id for id, _ in tags})
         parts = [f"{counted(len(tags), 'tag')} of {counted(documents, 'document')}"] * bool(tags)
         parts += [counted(len(decisions), "decision")] * bool(decisions)
         what = f"import {' and '.join(parts)} from {file.name}"
         action = store.act([*tags.values(), *decisions], by=by, what=what) if parts else None
-    return Imported(action, len(tags), documents, tuple(unknown), len(decisions))
+    return Imported(action, len(tags), documents, tuple(unknown), len(decisions), len(new) - len(decisions))
 
 
 def _new_decisions(

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, get_args
 
 from neardup.display import counted, printable
-from neardup.errors import ChangedMeanwhileError, InputError, NeardupError
+from neardup.errors import ChangedMeanwhileError, InputError, NeardupError, SecondReviewError
 from neardup.io.decisions import records
 
 MOST_NAME, MOST_TAG, MOST_NOTE = 200, 200, 10_000
@@ -146,6 +146,7 @@ class DecisionLog:
             raise InputError("There is nothing to decide: no document is concerned", "At least one decision")
         if seen is not None:
             self.require_unchanged([row.subject for row in rows], seen)
+        self.require_second([row.subject for row in rows], by)
         number = self.begin(by, what, len(rows))
         self._add(number, [(row, None, self._version(row.subject), row.value is not None) for row in rows])
         return self.action(number)
@@ -193,7 +194,7 @@ class DecisionLog:
         """Return the action to undo: by default the last one of ``by``, None if there is none.
 
         Raises ChangedMeanwhileError if a later action decided about the same again, and InputError for an action
-        that does not exist or is undone already.
+        that does not exist or is undone already, and for a first verdict that waits for the second one of ``by``.
         """
         if action is None:
             [(action,)] = self._run(
@@ -219,6 +220,7 @@ class DecisionLog:
         )
         if later is not None:
             raise self._changed_meanwhile_error(later, "Nothing was undone")
+        self.require_second([row.subject for row in self.rows_of_action(action)], by)
         return found
 
     def require_unchanged(self, subjects: Iterable[Subject], seen: int) -> None:
@@ -288,13 +290,40 @@ class DecisionLog:
         where += f" AND (v.a IN {_LISTED} OR v.b IN {_LISTED})" if listed else ""
         return self._in_force(f"{where} ORDER BY v.number", kind, *listed)
 
-    def first_verdict(self, second: InForce) -> records.JudgedPair | None:
-        """Return the verdict on a pair that held when its second verdict was given."""
-        last = self._last_row(("pair", second.a, second.b), until=second.action)
-        if last is None or last.after is None:
-            return None
-        [row] = self._with_actions(self._logged_rows(f"{_DECISION} WHERE v.number = ?", last.after))
-        return records.JudgedPair(row.by, row.at, row.action, row.note, row.value)
+    def first_verdicts(self, seconds: Sequence[InForce]) -> dict[tuple[Any, Any], records.JudgedPair]:
+        """Return the verdicts on pairs that held when their second verdicts were given, for all in one pass."""
+        last = "SELECT c.number FROM decisions c WHERE c.kind = 'pair' AND c.a = s.a AND c.b = s.b"
+        until = f"({last} AND c.action <= s.action ORDER BY c.number DESC LIMIT 1)"
+        where = f"WHERE v.number IN (SELECT {until} FROM decisions s WHERE s.number IN {_LISTED})"
+        rows = self._logged_rows(f"{_DECISION} {where}", json.dumps([one.number for one in seconds]))
+        numbers = json.dumps([row.after for row in rows if row.after is not None])
+        firsts = self._with_actions(self._logged_rows(f"{_DECISION} WHERE v.number IN {_LISTED}", numbers))
+        return {
+            (one.a, one.b): records.JudgedPair(one.by, one.at, one.action, one.note, one.value) for one in firsts
+        }
+
+    def waiting_for(self, by: str) -> set[tuple[Any, Any]]:
+        """Return the pairs, as stored, that wait for the second verdict of a person after the first of another."""
+        own = self._in_force(" AND v.kind = ? AND v.note = ?", SECOND, by)
+        handed = {(row.a, row.b) for row in own if row.value == HANDED}
+        of_them = "SELECT s.a, s.b FROM decisions s WHERE s.kind = ? AND s.note = ?"
+        where = f" AND v.kind = 'pair' AND (v.a, v.b) IN ({of_them})"
+        firsts = self._in_force(where, SECOND, by) if handed else []
+        return handed & {(row.a, row.b) for row in firsts if row.by != by}
+
+    def require_second(self, subjects: Iterable[Subject], by: str) -> None:
+        """Raise SecondReviewError for verdicts and notes on pairs that wait for the second verdict of ``by``.
+
+        Such a verdict would replace the first one, which that person has not seen.
+        """
+        concerned = {subject[1:] for subject in subjects if subject[0] in ("pair", NOTE)}
+        if concerned and (waiting := concerned & self.waiting_for(by)):
+            raise SecondReviewError(
+                f"{counted(len(waiting), 'pair')} here {'waits' if len(waiting) == 1 else 'wait'} for the second "
+                f"verdict of {printable(by)}. Nothing was stored",
+                "A second verdict there, which leaves the first one as it is",
+                "Give it on the page Batches, or leave out what waits",
+            )
 
     def pairs_after(self, number: int, limit: int) -> list[InForce]:
         """Return the first ``limit`` verdicts on pairs whose rows have a number above ``number``."""
@@ -410,6 +439,8 @@ class DecisionLog:
             SECOND: dict(before.seconds),
         }
         tags = {id: set(of_id) for id, of_id in before.tags.items()}
+        now = list(now)
+        firsts = self.first_verdicts([row for row in now if row.kind == SECOND and row.value != HANDED])
         for kind, a, b in subjects:
             if kind == "tag" or kind.startswith(TAG):
                 tags.get(_id_of(a), set()).discard(_tag(kind, b))
@@ -419,20 +450,13 @@ class DecisionLog:
             if row.kind == "tag" or row.kind.startswith(TAG):
                 tags.setdefault(_id_of(row.a), set()).add(_tag(row.kind, row.b))
             elif row.kind == SECOND:
-                maps[SECOND][_key(SECOND, row.a, row.b)] = self._second_look(row)
+                maps[SECOND][_key(SECOND, row.a, row.b)] = _second_look(row, firsts.get((row.a, row.b)))
             else:
                 maps[row.kind][_key(row.kind, row.a, row.b)] = _decision(row)
         of_ids = {id: tuple(sorted(of_id)) for id, of_id in tags.items() if of_id}
         return records.DecisionState(
             number, maps["pair"], maps["fate"], maps["represents"], of_ids, maps[NOTE], maps[BATCH], maps[SECOND]
         )
-
-    def _second_look(self, row: InForce) -> records.SecondLook:
-        if row.value == HANDED:
-            return records.SecondLook(row.by, row.at, row.action, "", row.note, None, None)
-        if row.value not in get_args(records.Verdict):
-            raise ValueError("a second verdict does not exist")
-        return records.SecondLook(row.by, row.at, row.action, row.note, row.by, row.value, self.first_verdict(row))
 
     def _changed_meanwhile_error(self, number: int, therefore: str) -> ChangedMeanwhileError:
         _, at, by, what, changes, *_ = self._action_row(number)
@@ -584,3 +608,11 @@ def _decision(row: InForce) -> Any:
     if row.kind == "pair":
         return records.JudgedPair(row.by, row.at, row.action, row.note, row.value)
     return records.DecidedFate(row.by, row.at, row.action, row.value, row.note)
+
+
+def _second_look(row: InForce, first: records.JudgedPair | None) -> records.SecondLook:
+    if row.value == HANDED:
+        return records.SecondLook(row.by, row.at, row.action, "", row.note, None, None)
+    if row.value not in get_args(records.Verdict):
+        raise ValueError("a second verdict does not exist")
+    return records.SecondLook(row.by, row.at, row.action, row.note, row.by, row.value, first)

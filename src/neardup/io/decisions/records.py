@@ -1,6 +1,6 @@
 """The decisions of reviewers, and the actions that record them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -216,6 +216,11 @@ class DecisionState:
     def waits(self, a: Id, b: Id, person: str) -> bool:
         """Return whether a pair, in any order, waits for the second verdict of a person."""
         return pair_of(a, b) in self.waiting.get(person, ())
+
+    def without_waiting(self, changes: Iterable[Change], person: str) -> list[Change]:
+        """Return changes without verdicts and notes on pairs that wait for the second verdict of a person."""
+        kinds = Judgement | PairNote
+        return [one for one in changes if not (isinstance(one, kinds) and self.waits(one.a, one.b, person))]
 
     def verdict(self, a: Id, b: Id) -> JudgedPair | None:
         """Return the verdict on a pair, in any order."""

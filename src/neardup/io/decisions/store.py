@@ -70,7 +70,8 @@ class DecisionStore:
 
         ``what`` describes it in a sentence. ``seen`` is the number of the last action that the person saw. Raises
         ChangedMeanwhileError if a later action decided about the same pair, document, group or tag and is not
-        undone; InputError for impossible changes, and for none.
+        undone; InputError for impossible changes, and for none; SecondReviewError for verdicts and notes on pairs
+        that wait for the second verdict of this person.
         """
         by, what = require_name(by), require_sentence(what)
         if not rows_of(changes):  # before the file is made
@@ -82,8 +83,9 @@ class DecisionStore:
         """Restore the state before an action, and return the action that does so.
 
         Without ``action`` it is the last one of ``by`` that is not undone; None if there is none. Undoing an undo
-        restores its decisions. Raises ChangedMeanwhileError if a later action decided about the same again, and
-        InputError for an action that does not exist or is undone already.
+        restores its decisions. Raises ChangedMeanwhileError if a later action decided about the same again,
+        InputError for an action that does not exist or is undone already, and SecondReviewError for one with
+        verdicts on pairs that wait for the second verdict of this person.
         """
         by = require_name(by)
         if self._open() is None and action is None:

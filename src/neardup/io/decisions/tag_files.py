@@ -27,13 +27,19 @@ WITHDRAWN = "none"
 
 @dataclass(frozen=True)
 class Imported:
-    """The action that added tags or decisions (None if all were there), their numbers, and the unknown ids."""
+    """The action that added tags or decisions (None if there was nothing to add), their numbers, and unknown ids.
+
+    ``waiting`` counts decisions that were left out, since their pairs wait for the second verdict of the person;
+    ``aside`` counts rows of batches and second reviews, which are not imported.
+    """
 
     action: Action | None
     tags: int
     documents: int
     unknown: tuple[str, ...]
     decisions: int = 0
+    waiting: int = 0
+    aside: int = 0
 
 
 @dataclass(frozen=True)
@@ -81,19 +87,23 @@ class PairRow(NamedTuple):
     decision: str
     note: str
 
+    @property
+    def reviewing(self) -> bool:
+        """Whether the row is of a batch or a second review, which belong to their own review."""
+        return self.decision.partition(" ")[0] in (BATCH, SECOND)
+
 
 def read_pairs(path: Path, form: str) -> list[PairRow] | None:
     """Return the decisions of a file with the columns id, other and decision; None if it lacks one of these.
 
-    Rows with an empty decision, batches and second looks are left out. Raises InputError for a file that cannot be
-    read.
+    Rows with an empty decision are left out. Raises InputError for a file that cannot be read.
     """
     pairs = []
     for row in _rows(path, form):
         if not {"id", "other", "decision"} <= row.keys():
             return None
         word = _word(_text(row["decision"]))
-        if word and word.partition(" ")[0] not in (BATCH, SECOND):
+        if word:
             pairs.append(PairRow(_text(row["id"]), _text(row["other"]), word, _text(row.get("note")).strip()))
     return pairs
 
