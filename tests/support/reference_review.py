@@ -127,3 +127,16 @@ def kappa_of(verdicts: Sequence[tuple[str, str]]) -> float | None:
     equal = Fraction(sum(one == other for one, other in verdicts), total)
     chance = Fraction(sum(one == other for one, _ in verdicts for _, other in verdicts), total * total)
     return None if chance == 1 else float((equal - chance) / (1 - chance))
+
+
+def agreements_of(
+    rows: Sequence[tuple[str, str, str, str]],
+) -> dict[tuple[str, str], tuple[int, int, float | None]]:
+    """Pairs, equal verdicts and kappa of each two people; a row: first and second reviewer, their verdicts."""
+    people = sorted({row[:2] for row in rows})
+    parts = {two: [row[2:] for row in rows if row[:2] == two] for two in people}
+    order = sorted(people, key=lambda two: -len(parts[two]))
+    return {
+        two: (len(parts[two]), sum(one == other for one, other in parts[two]), kappa_of(parts[two]))
+        for two in order
+    }

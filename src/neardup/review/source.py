@@ -111,13 +111,17 @@ class HandOut:
 
 @dataclass(frozen=True)
 class DrawSeconds:
-    """``percent`` of the decided pairs, drawn by ``seed``, handed to ``people`` for a second verdict by ``by``."""
+    """``percent`` of the decided pairs, drawn by ``seed``, handed to ``people`` for a second verdict by ``by``.
+
+    ``filter`` limits them to pairs of members with their representatives that it finds.
+    """
 
     people: tuple[str, ...]
     percent: int
     seed: int
     by: str
     seen: int
+    filter: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,20 +136,35 @@ class ConflictLine:
 
 
 @dataclass(frozen=True)
+class Agreement:
+    """How far the second verdicts of ``second`` agree with the first ones of ``first``; both "" for all people.
+
+    ``alike`` of the ``judged`` pairs have two equal verdicts; ``share`` is this share with its interval (Wilson),
+    and ``kappa`` Cohen's: None if it is undefined, since all these verdicts are one and the same.
+    """
+
+    first: str
+    second: str
+    judged: int
+    alike: int
+    share: Share
+    kappa: float | None
+
+
+@dataclass(frozen=True)
 class SecondReviews:
     """The second review: pairs that wait, by person and with the next one, and how far two verdicts agree.
 
-    ``alike`` of the ``judged`` pairs have two equal verdicts; ``agreement`` is this share with its interval, and
-    ``kappa`` Cohen's: None without a judged pair, and if chance alone explains the whole. ``drawn_from`` counts
-    the decided pairs without a second look.
+    ``agreement`` is of all pairs with two verdicts, None without any; ``by_people`` has a part for each first and
+    second reviewer, the most pairs first. ``draws`` are the actions that drew the samples, the latest first, and
+    ``drawn_from`` counts the decided pairs without a second look.
     """
 
     waiting: tuple[tuple[str, int, tuple[Key, Key]], ...]
-    judged: int
-    alike: int
-    agreement: Share | None
-    kappa: float | None
+    agreement: Agreement | None
+    by_people: tuple[Agreement, ...]
     conflicts: tuple[ConflictLine, ...]
+    draws: tuple[Action, ...]
     drawn_from: int
 
 

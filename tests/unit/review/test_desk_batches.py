@@ -14,14 +14,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.collection import Collection
+from neardup.collection.query.grammar import parse
 from neardup.errors import ChangedMeanwhileError, InputError, QueryError
-from neardup.io.decisions import NO_DECISIONS, JudgedPair, read_pairs
-from neardup.review.desk.batches import deal, draw_seconds, kappa
+from neardup.io.decisions import NO_DECISIONS, JudgedPair, SecondLook, pair_of, read_pairs
+from neardup.review.desk.batches import deal, draw_seconds, kappa, second_reviews
 from neardup.review.desk.desk import Desk
 from neardup.review.source import Decide, DrawSeconds, HandOut, Question
 from neardup.text.intervals import wilson
 from support.made_reviews import make_result
-from support.reference_review import kappa_of
+from support.reference_review import agreements_of, holds, kappa_of
 
 WORDS = [f"word{number}" for number in range(40)]
 TEXTS = {
@@ -189,16 +190,22 @@ def test_nobody_gets_more_groups_than_allowed(pairs: list[int], people: int, eac
 DRAW = DrawSeconds(("Bea",), 100, 1, "Max", 99)
 
 
-def decided(desk: Desk) -> dict[tuple[str, str], tuple[int, int]]:
-    """All pairs, decided by Ann: their ids, with their keys."""
+def undecided(desk: Desk) -> dict[tuple[str, str], tuple[int, int]]:
+    """All pairs by their ids, the member first, with their keys."""
     pairs = {}
-    for line in desk.groups(Question()).lines:
+    for line in desk.groups(Question(order="place")).lines:
         group = desk.group(line.key)
         [head] = [member for member in group.members if member.representative]
-        for member in group.members:
-            if not member.representative:
-                pairs[str(member.id), str(head.id)] = (member.key, head.key)
-                desk.decide(Decide("pair", "duplicate", "Ann", 99, pair=(member.key, head.key), note="first"))
+        others = [member for member in group.members if not member.representative]
+        pairs.update({(str(member.id), str(head.id)): (member.key, head.key) for member in others})
+    return pairs
+
+
+def decided(desk: Desk) -> dict[tuple[str, str], tuple[int, int]]:
+    """All pairs, decided by Ann: their ids, with their keys."""
+    pairs = undecided(desk)
+    for keys in pairs.values():
+        desk.decide(Decide("pair", "duplicate", "Ann", 99, pair=keys, note="first"))
     return pairs
 
 
@@ -221,21 +228,26 @@ def test_second_verdicts_stand_beside_the_first_ones_which_count(opened: Opened)
             assert (done.next is None) == (turn == 7)
             following = done.next or following
         reviews = desk.second_reviews()
-        assert (reviews.judged, reviews.alike, reviews.waiting, reviews.drawn_from) == (8, 7, (), 0)
-        assert reviews.agreement == wilson(7 / 8, 8)
+        together = reviews.agreement
+        assert together is not None
+        assert (together.judged, together.alike, reviews.waiting, reviews.drawn_from) == (8, 7, (), 0)
+        assert together.share == wilson(7 / 8, 8)
+        assert reviews.by_people == (replace(together, first="Ann", second="Bea"),)
+        [draw] = reviews.draws
+        assert (draw.by, draw.number, draw.at) == ("Max", 9, other.history()[-9].at)
         sitting = other.last_sitting("Bea")
         assert sitting is not None
         assert {name: count for name, count in sitting.others if count} == {"second verdicts": 8, "conflicts": 1}
         assert sitting.total.pairs == 0
         verdicts = [("duplicate", "duplicate")] * 7 + [("duplicate", "not alike")]
-        assert reviews.kappa == pytest.approx(kappa_of(verdicts))
+        assert together.kappa == pytest.approx(kappa_of(verdicts))
         [conflict] = reviews.conflicts
         assert ((conflict.a, conflict.b) in (disputed, disputed[::-1]), conflict.first.note) == (True, "first")
         assert (conflict.first.by, conflict.second.by, conflict.second.note) == ("Ann", "Bea", "note 3")
         assert {desk.pair(*keys).verdict for keys in pairs.values()} == {"duplicate"}
         desk.decide(Decide("pair", "not alike", "Max", 99, pair=disputed))
         assert not other.second_reviews().conflicts
-        assert other.second_reviews().alike == 7
+        assert other.second_reviews().agreement == together
 
 
 def test_no_decision_of_a_second_reviewer_replaces_a_first_verdict_unseen(opened: Opened) -> None:
@@ -273,13 +285,14 @@ def test_the_sample_has_the_share_and_never_the_same_reviewer(
     judgements = {pair: JudgedPair(name, "", 1, "", "duplicate") for pair, name in by.items()}
     state = replace(NO_DECISIONS, judgements=judgements)
     draw = DrawSeconds(tuple(sorted(people)), percent, seed, "Max", 0)
-    able = [pair for pair, name in by.items() if people - {name}]
+    able, frame = [pair for pair, name in by.items() if people - {name}], list(by)
     if not able:
         with pytest.raises(InputError):
-            draw_seconds(state, draw)
+            draw_seconds(state, draw, frame)
         return
-    changes, _ = draw_seconds(state, draw)
-    assert changes == draw_seconds(state, draw)[0]
+    changes, what = draw_seconds(state, draw, frame)
+    assert changes == draw_seconds(state, draw, frame)[0]
+    assert (", without " in what) == (len(able) < count)
     pairs = [(change.a, change.b) for change in changes]  # type: ignore[union-attr]
     assert len(set(pairs)) == len(pairs) == -(-percent * len(able) // 100)
     assert all(change.person in people - {by[change.a, change.b]} for change in changes)  # type: ignore[union-attr]
@@ -289,3 +302,98 @@ def test_the_sample_has_the_share_and_never_the_same_reviewer(
 def test_kappa_is_that_of_the_twin(verdicts: list[tuple[str, str]]) -> None:
     expected = kappa_of(verdicts)
     assert kappa(verdicts) == (None if expected is None else pytest.approx(expected))
+
+
+FILTERS = (
+    "verdict:duplicate",
+    "verdict!=duplicate",
+    "size>2 AND verdict:unsure",
+    "NOT size:4",
+    "verdict:duplicate OR decided:partly",
+    "decided:yes AND NOT verdict:unsure",
+    "batch:Ann",
+    "batch:none verdict:unsure",
+    "id:a1",
+    "awordbody OR bword1",
+)
+
+
+@pytest.mark.parametrize("filter", FILTERS)
+def test_a_sample_is_of_the_pairs_that_a_filter_finds(opened: Opened, filter: str) -> None:
+    """Against the twin that evaluates the filter for one pair after the other, with the values of its group."""
+    with closing(opened()) as desk:
+        desk.hand_out(replace(HAND_OUT, filter="size:4", people=(("Ann", 1),)))
+        pairs = [*undecided(desk).items()][:-2]
+        verdicts = dict(zip((ids for ids, _ in pairs), ["duplicate", "unsure"] * 9, strict=False))
+        for ids, keys in pairs:
+            desk.decide(Decide("pair", verdicts[ids], "Ann", 99, pair=keys))  # type: ignore[arg-type]
+        sizes = Counter(head for _, head in undecided(desk))
+        count = Counter(head for _, head in verdicts)
+        expected = {
+            pair_of(member, head)
+            for (member, head), verdict in verdicts.items()
+            if holds(
+                parse(filter).root,
+                {
+                    "size": sizes[head] + 1,
+                    "verdict": {verdict},
+                    "decided": "yes" if count[head] == sizes[head] else "partly",
+                    "batch": {"Ann" if sizes[head] == 3 else "none"},
+                    "id": {head, *(member for member, of in undecided(desk) if of == head)},
+                    "texts": [text.casefold() for id, text in TEXTS.items() if id[0] == head[0]],
+                },
+            )
+        }
+        draw = replace(DRAW, filter=f" {filter} ")
+        if not expected:
+            with pytest.raises(InputError):
+                desk.draw_seconds(draw)
+            return
+        done = desk.draw_seconds(draw)
+        assert {pair for pair, look in desk._made.state.seconds.items() if look.person == "Bea"} == expected
+        total = f"{len(expected)} of {len(expected)} decided pair{'s' * (len(expected) > 1)} that fit"
+        assert done.action.what == f"second review: {total} {filter} by seed 1 to Bea {len(expected)}"
+        assert desk.second_reviews().draws == (done.action,)
+        with pytest.raises(InputError):  # they have a second look
+            desk.draw_seconds(draw)
+        desk.undo("Max")
+        assert not desk.second_reviews().draws
+
+
+def test_a_sample_by_an_impossible_filter_is_refused(opened: Opened) -> None:
+    with closing(opened()) as desk:
+        decided(desk)
+        for filter in ("verdict:perhaps", "verdict>3", "kind:none", "unknown_field:3 AND (", "EXPLAIN size:3"):
+            with pytest.raises(QueryError):
+                desk.draw_seconds(replace(DRAW, filter=filter))
+        assert not desk.second_reviews().draws
+
+
+NAMES, WORDS_OF = st.sampled_from(["Ann", "Bea", ""]), st.sampled_from(["duplicate", "unsure", "not alike"])
+
+
+@given(st.lists(st.tuples(NAMES, NAMES, WORDS_OF, WORDS_OF), max_size=30))
+def test_the_agreement_of_two_people_is_that_of_their_pairs(rows: list[tuple[str, str, str, str]]) -> None:
+    seconds = {
+        (number, -number): SecondLook(second, "", 2, "", second, two, JudgedPair(first, "", 1, "", one))  # type: ignore[arg-type]
+        for number, (first, second, one, two) in enumerate(rows, 1)
+    }
+    waiting = {(0, 1): SecondLook("Max", "", 1, "", "Bea", None, None)}
+    reviews = second_reviews(replace(NO_DECISIONS, seconds={**seconds, **waiting}), lambda _: (0, 0), ())
+    expected = agreements_of(rows)
+    assert [(part.first, part.second) for part in reviews.by_people] == [*expected]
+    for part in reviews.by_people:
+        judged, alike, kappa = expected[part.first, part.second]
+        assert (part.judged, part.alike) == (judged, alike)
+        assert part.kappa == (None if kappa is None else pytest.approx(kappa))
+        for bound in (part.share.low, part.share.high):  # where the score test of Wilson just rejects
+            at_bound = (part.share.value - bound) ** 2 * judged, 1.959964**2 * bound * (1 - bound)
+            assert at_bound[0] == pytest.approx(at_bound[1], abs=1e-6)
+    together = reviews.agreement
+    assert (together is None) == (not rows)
+    if together is not None:
+        assert together.judged == sum(part.judged for part in reviews.by_people) == len(rows)
+        assert together.alike == sum(part.alike for part in reviews.by_people)
+        swapped = [(one, two) for _, _, two, one in rows]
+        expected_kappa = kappa_of(swapped)  # which exchanges the two verdicts, and nothing else
+        assert together.kappa == (None if expected_kappa is None else pytest.approx(expected_kappa))

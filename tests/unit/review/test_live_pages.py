@@ -473,7 +473,7 @@ def test_a_second_verdict_is_given_without_a_look_at_the_first(pages: Pages, des
     desk.decide(Decide("pair", "duplicate", "Max", 0, pair=(1, 0), note="the fees"))
     first = pages.get("/batches")
     assert "of 1 decided pair" in first.words
-    for values in ({"people": ","}, {"share": "0"}, {"share": "101"}, {"people": "Max"}):
+    for values in ({"people": ","}, {"share": "0"}, {"share": "101"}, {"people": "Max"}, {"filter": "size>9"}):
         assert pages.submit(first, "/draw-seconds", **{"people": "Ann", **values}).status == 422
     drawn = pages.get(pages.submit(first, "/draw-seconds", people="Ann").to)
     [link] = re.findall(r'href="(/second/[^"]*)"', drawn.text)
@@ -484,13 +484,21 @@ def test_a_second_verdict_is_given_without_a_look_at_the_first(pages: Pages, des
     assert done.to == "/batches?done=3"
     after = pages.get(done.to)
     assert has_parts(
-        after.words, "0 of 1 pair with two verdicts", "duplicate Max", "Note: the fees", "not alike Ann"
+        after.words, "Max Ann 1 0 0.000", "by seed 1", "duplicate Max", "Note: the fees", "not alike Ann"
     )
     assert "Note: other parties" in after.words
     assert pages.submit(seconds, "/second", ("verdict", "unsure")).status == 422
     assert "1 conflict" in pages.get("/").words
     assert "Save note" not in seconds.words
     assert "1 of 3 pairs decided" in after.words
+
+
+def test_kappa_of_one_verdict_alone_is_said_to_be_undefined(pages: Pages, desk: Desk) -> None:
+    desk.decide(Decide("pair", "unsure", "Max", 0, pair=(1, 0)))
+    pages.submit(pages.get("/batches"), "/draw-seconds", people="Ann")
+    pages.submit(pages.get("/second/1/0"), "/second", ("verdict", "unsure"))
+    assert has_parts(pages.get("/batches").words, "Max Ann 1 1 1.000", "to 1.000 undefined")
+    assert "conflict" not in pages.get("/").words
 
 
 def test_history_names_who_and_when_and_undoes_any_action(pages: Pages, desk: Desk) -> None:

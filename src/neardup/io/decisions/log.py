@@ -263,6 +263,12 @@ class DecisionLog:
         where = "WHERE number < ? AND by IS NOT NULL ORDER BY number DESC LIMIT ?"
         return tuple(records.Action(*row) for row in self._actions(where, below, limit))
 
+    def draws(self) -> tuple[records.Action, ...]:
+        """Return the actions that handed pairs out for a second verdict and are not undone, the latest first."""
+        handed = "SELECT action FROM decisions WHERE kind = ? AND value = ?"
+        where = f"WHERE number IN ({handed}) AND undone_by IS NULL ORDER BY number DESC"
+        return tuple(records.Action(*row) for row in self._actions(where, SECOND, HANDED))
+
     def action(self, number: int) -> records.Action:
         """Return an action."""
         return records.Action(*self._action_row(number))

@@ -111,6 +111,11 @@ class DecisionStore:
         with self._snapshot() as is_there:
             return self._log.history(before, limit) if is_there else ()
 
+    def draws(self) -> tuple[Action, ...]:
+        """Return the actions that handed pairs out for a second verdict and are not undone, the latest first."""
+        with self._snapshot() as is_there:
+            return self._log.draws() if is_there else ()
+
     def _run(self, statement: str, *parameters: Any) -> list[Any]:
         assert self._connection is not None
         return self._connection.execute(statement, parameters).fetchall()

@@ -10,7 +10,7 @@ import numpy as np
 
 from neardup.display import counted, number, printable
 from neardup.errors import InputError
-from neardup.io.decisions import Action, Change, DecisionState, HandOver, Id, SecondReview, sort_key
+from neardup.io.decisions import Action, Change, DecisionState, HandOver, Id, SecondReview, pair_of, sort_key
 from neardup.review import source
 from neardup.review.desk.facets import clause_of
 from neardup.review.desk.filters import NOBODY
@@ -102,19 +102,38 @@ def batch_lines(
     return tuple(line for line in lines if line.groups)
 
 
-def draw_seconds(state: DecisionState, draw: source.DrawSeconds) -> tuple[list[Change], str]:
+DRAWN = "second review: "
+"""The beginning of the sentence of a draw."""
+
+
+def frame_of(index: ResultIndex, verdicts: VerdictIndex, chosen: Bools | None) -> list[tuple[Id, Id]]:
+    """Return the decided pairs without a second look, in the order of their ids.
+
+    ``chosen`` limits them to the pairs of these members with their representatives.
+    """
+    pairs = undrawn(verdicts.state)
+    if chosen is not None:
+        id, heads = index.documents.id, verdicts.heads[index.group]
+        places = np.flatnonzero(chosen & (verdicts.verdict >= 0)).tolist()
+        decided = {pair_of(id(int(index.members[place])), id(int(heads[place]))) for place in places}
+        pairs = [pair for pair in pairs if pair in decided]
+    return sorted(pairs, key=lambda pair: [*map(sort_key, pair)])
+
+
+def draw_seconds(
+    state: DecisionState, draw: source.DrawSeconds, frame: Sequence[tuple[Id, Id]]
+) -> tuple[list[Change], str]:
     """Return the pairs that are drawn for a second verdict, each with its person, and a sentence.
 
-    They are drawn from the decided pairs without a second look, in the order of their ids, without those that
-    each of the people decided alone. Raises InputError for impossible people or shares, and for nothing to draw.
+    They are drawn from the ``frame``, without the pairs that nobody but their first reviewer could judge. Raises
+    InputError for impossible people or shares, and for nothing to draw.
     """
     if len({name.casefold() for name in draw.people}) < len(draw.people):
         raise InputError(f"The people are {printable(', '.join(draw.people))}", "Different names")
     if not 0 < draw.percent <= 100:
         raise InputError(f"The share is {draw.percent} %", "1 % to 100 %")
-    pairs = sorted(undrawn(state), key=lambda pair: [*map(sort_key, pair)])
-    others = {pair: [name for name in draw.people if name != state.judgements[pair].by] for pair in pairs}
-    pairs = [pair for pair in pairs if others[pair]]
+    others = {pair: [name for name in draw.people if name != state.judgements[pair].by] for pair in frame}
+    pairs = [pair for pair in frame if others[pair]]
     if not pairs:
         raise InputError("No decided pair can be drawn", "Pairs that somebody else decided, without a second look")
     random = Random(draw.seed)
@@ -127,8 +146,10 @@ def draw_seconds(state: DecisionState, draw: source.DrawSeconds) -> tuple[list[C
         loads[person] += 1
         changes.append(SecondReview(*pair, person))
     to = ", ".join(f"{name} {number(loads[name])}" for name in draw.people)
-    sample = f"{number(len(drawn))} of {counted(len(pairs), 'decided pair')} by seed {draw.seed}"
-    return changes, f"second review: {sample} to {to}"
+    by_filter = f" that fit {printable(draw.filter.strip())}" if draw.filter.strip() else ""
+    what = f"{DRAWN}{number(len(drawn))} of {counted(len(pairs), 'decided pair')}{by_filter} by seed {draw.seed}"
+    own = len(frame) - len(pairs)
+    return changes, f"{what} to {to}" + (f", without {counted(own, 'pair')} that they decided" if own else "")
 
 
 def without_waiting(
@@ -176,32 +197,50 @@ def waiting_pairs(state: DecisionState, person: str) -> list[tuple[Id, Id]]:
 
 
 def second_reviews(
-    state: DecisionState, keys_of: Callable[[tuple[Id, Id]], tuple[source.Key, source.Key] | None]
+    state: DecisionState,
+    keys_of: Callable[[tuple[Id, Id]], tuple[source.Key, source.Key] | None],
+    draws: Iterable[Action],
 ) -> source.SecondReviews:
-    """Return how far the second review is; ``keys_of`` returns the keys of a pair, None for one not shown."""
+    """Return how far the second review is, and its ``draws``.
+
+    ``keys_of`` returns the keys of a pair, None for one that is not shown.
+    """
     waiting = []
     for person in sorted(state.waiting):
         shown = [own for pair in waiting_pairs(state, person) if (own := keys_of(pair))]
         if shown:
             waiting.append((person, len(shown), shown[0]))
     judged = [(pair, one.first, one) for pair, one in state.seconds.items() if one.first and one.verdict]
-    verdicts = [(first.verdict, str(second.verdict)) for _, first, second in judged]
-    alike = sum(one == other for one, other in verdicts)
     conflicts = [
         source.ConflictLine(*own, pair, first, second)
         for pair, first, second in judged
         if pair in state.conflicts and (own := keys_of(pair))
     ]
-    agreement = wilson(alike / len(judged), len(judged)) if judged else None
+    by_people: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for _, first, second in judged:
+        by_people.setdefault((first.by, second.by), []).append((first.verdict, str(second.verdict)))
+    parts = [agreement_of(*people, verdicts) for people, verdicts in by_people.items()]
+    together = [verdicts for part in by_people.values() for verdicts in part]
     return source.SecondReviews(
         tuple(waiting),
-        len(judged),
-        alike,
-        agreement,
-        kappa(verdicts) if judged else None,
+        agreement_of("", "", together) if together else None,
+        tuple(sorted(parts, key=lambda part: (-part.judged, part.first, part.second))),
         tuple(conflicts),
+        tuple(draws),
         len(undrawn(state)),
     )
+
+
+def agreement_of(first: str, second: str, verdicts: Sequence[tuple[str, str]]) -> source.Agreement:
+    """Return how far the two verdicts on each of some pairs agree.
+
+    >>> part = agreement_of("Ann", "Bea", [("duplicate", "duplicate"), ("duplicate", "unsure")])
+    >>> part.judged, part.alike, part.share.value, part.kappa
+    (2, 1, 0.5, 0.0)
+    """
+    alike = sum(one == other for one, other in verdicts)
+    share = wilson(alike / len(verdicts), len(verdicts))
+    return source.Agreement(first, second, len(verdicts), alike, share, kappa(verdicts))
 
 
 def time_of(action: Action) -> float:

@@ -33,7 +33,7 @@ from neardup.io.decisions import (
 from neardup.review import source
 from neardup.review.desk import batches, views
 from neardup.review.desk.facets import Facets
-from neardup.review.desk.filters import GroupFields, document_filter_error, find_groups, kinds_named
+from neardup.review.desk.filters import GroupFields, document_filter_error, find_groups, find_pairs, kinds_named
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.lines import KindSweep, Lines
 from neardup.review.desk.metadata import Metadata, Subjects
@@ -228,7 +228,8 @@ class Desk:
         self._lines = Lines(index, self._made, self._reader, whereabouts, metadata)
         self._subjects = Subjects(index.documents, result.texts)
         self._kinds = KindSweep(self._lines)
-        self._fields = GroupFields(index, self._made, whereabouts, metadata, self._bring_kinds, other)
+        finding = (self._bring_kinds, self._groups_with_words, self._alike, other)
+        self._fields = GroupFields(index, self._made, whereabouts, metadata, *finding)
         self._facets = Facets(index, self._made, metadata, self._fields.of_groups)
         self._words = WordIndex(index.documents, self._reader, index.members)
         self._ordered = views.Ordered(index)
@@ -302,7 +303,7 @@ class Desk:
         """Return how far the second review is, and how far the verdicts agree."""
         with self._lock:
             self._refresh()
-            return batches.second_reviews(self._made.state, self._keys_of)
+            return batches.second_reviews(self._made.state, self._keys_of, self._subject.draws())
 
     def _keys_of(self, pair: tuple[Id, Id]) -> tuple[source.Key, source.Key] | None:
         """Return the keys of two ids; None if the pages do not show both."""
@@ -312,8 +313,9 @@ class Desk:
     def draw_seconds(self, draw: source.DrawSeconds) -> source.Acted:
         """Hand a sample of the decided pairs to people for a second verdict."""
         with self._lock:
-            self._refresh()
-            changes, what = batches.draw_seconds(self._made.state, draw)
+            self._listed_in_time(draw.filter, source.Question()).require_whole()
+            frame = batches.frame_of(self._index, self._made, find_pairs(draw.filter, self._fields))
+            changes, what = batches.draw_seconds(self._made.state, draw, frame)
             return source.Acted(self._act(changes, draw.by, what, draw.seen))
 
     def decide_second(
@@ -627,7 +629,7 @@ class Desk:
         self._read, self._partial = [], False
         if kinds:
             self._bring_kinds()
-        groups, meaning = find_groups(filter, len(self._index), self._fields, self._groups_with_words, self._alike)
+        groups, meaning = find_groups(filter, self._fields)
         return _Listed(
             groups,
             self._ordered.keys(question.order, self._made),

@@ -28,7 +28,7 @@ from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import Metadata
 from neardup.review.desk.texts import Whereabouts
 from neardup.review.desk.verdicts import VERDICTS, VerdictIndex
-from neardup.tables import Bools, Floats
+from neardup.tables import Bools, Floats, Int64s
 
 NUMBERS = {
     "size": "the documents of the group",
@@ -54,11 +54,18 @@ _COMPARED: dict[str, Callable[[Floats, float], Bools]] = {
 }
 V = TypeVar("V", bound=str)
 
+Holds = Callable[[FieldClause, str], Bools]
+"""Returns the groups for which a comparison holds."""
+Words = Callable[[WordsClause, str], Bools]
+"""Returns the groups with a member that contains the words."""
+Alike = Callable[[Fingerprint, str], Bools]
+"""Returns the groups with a member that a fingerprint clause finds."""
+
 
 class GroupFields:
     """The fields of the groups of a result, and of its documents: ``metadata``.
 
-    ``other`` answers for all others in a collection.
+    ``words`` and ``alike`` answer clauses without a field, ``other`` all other fields in a collection.
     """
 
     def __init__(
@@ -68,15 +75,19 @@ class GroupFields:
         whereabouts: Whereabouts,
         metadata: Metadata,
         bring_kinds: Callable[[], None],
-        other: Callable[[FieldClause, str], Bools] | None = None,
+        words: Words,
+        alike: Alike,
+        other: Holds | None = None,
     ) -> None:
-        self._index, self._made, self._bring_kinds = index, verdicts, bring_kinds
+        self.index, self.words, self.alike = index, words, alike
+        self._made, self._bring_kinds = verdicts, bring_kinds
         self._other, self._metadata = other, metadata
         self._numbers = [name for name in NUMBERS if other is None or name not in ("stake", "lost")]
-        lookups: dict[str, Callable[[FieldClause, str], Bools]] = {
+        self._of_pairs = {"verdict": self._with_verdict, "kind": self._of_kind}
+        lookups: dict[str, Holds] = {
             "decided": self._decided_groups,
-            "verdict": self._verdict,
-            "kind": self._kind,
+            "verdict": lambda clause, query: index.any_of(self._with_verdict(clause, query)),
+            "kind": lambda clause, query: index.any_of(self._of_kind(clause, query)),
             "tag": self._tag,
             "fate": self._fate,
             "batch": self._batch,
@@ -109,7 +120,7 @@ class GroupFields:
         if clause.field not in self._lookups and self._other is not None:
             return self._other(clause, query)
         if clause.field not in self._lookups and clause.field in self._metadata.names:
-            having = self._index.of_documents(self._metadata.where(clause))
+            having = self.index.of_documents(self._metadata.where(clause))
             return ~having if clause.operator == "!=" else having
         if clause.field not in self._lookups:
             raise refused_error(
@@ -121,8 +132,19 @@ class GroupFields:
         matching = self._lookups[clause.field](clause, query)
         return ~matching if clause.operator == "!=" else matching
 
+    def holds_for_pairs(self, clause: FieldClause, query: str) -> Bools:
+        """Return the members for whose pair with the representative a comparison holds; raises as ``holds``.
+
+        A verdict and a kind are those of the pair, everything else that of its group.
+        """
+        if clause.field not in self._of_pairs or clause.operator not in (":", "=", "!="):
+            groups: Bools = self.holds(clause, query)[self.index.group]
+            return groups
+        matching = self._of_pairs[clause.field](clause, query)
+        return ~matching if clause.operator == "!=" else matching
+
     def _comparison(self, clause: FieldClause, query: str) -> Bools:
-        index = self._index
+        index = self.index
         columns = {"size": index.size, "copies": index.copies, "stake": index.stake, "lost": index.lost}
         values = columns[clause.field].astype(float) if clause.field in columns else index.lowest
         return compare_values(clause, query, values, NUMBERS[clause.field])
@@ -138,11 +160,11 @@ class GroupFields:
         flags: Bools = decided[among(clause, query, tuple(decided))]
         return flags
 
-    def _verdict(self, clause: FieldClause, query: str) -> Bools:
-        verdict = among(clause, query, VERDICTS)
-        return self._index.any_of(self._made.verdict == VERDICTS.index(verdict))
+    def _with_verdict(self, clause: FieldClause, query: str) -> Bools:
+        members: Bools = self._made.verdict == VERDICTS.index(among(clause, query, VERDICTS))
+        return members
 
-    def _kind(self, clause: FieldClause, query: str) -> Bools:
+    def _of_kind(self, clause: FieldClause, query: str) -> Bools:
         numbers = kinds_named(clause.value)
         if not numbers:
             raise _unknown_error(clause, query, KINDS)
@@ -150,7 +172,8 @@ class GroupFields:
             self._bring_kinds()
         except InputError as error:
             raise refused_error(clause, query, error.given, error.allowed) from error
-        return self._index.any_of(np.isin(self._made.kinds, numbers) & self._made.near)
+        members: Bools = np.isin(self._made.kinds, numbers) & self._made.near
+        return members
 
     def _tag(self, clause: FieldClause, query: str) -> Bools:
         tags = self._made.state.tags.items()
@@ -170,13 +193,13 @@ class GroupFields:
         return flags
 
     def _source(self, clause: FieldClause, query: str) -> Bools:
-        same = pc.fill_null(pc.equal(self._index.documents.table[SOURCE], clause.value), False)
-        return self._index.of_documents(np.flatnonzero(same.to_numpy()))
+        same = pc.fill_null(pc.equal(self.index.documents.table[SOURCE], clause.value), False)
+        return self.index.of_documents(np.flatnonzero(same.to_numpy()))
 
     def _groups_of_ids(self, ids: list[Id]) -> Bools:
         """Return the groups of some documents, by id."""
-        numbers = [number for id in ids if (number := self._index.documents.number(id)) is not None]
-        return self._index.of_documents(np.array(numbers, np.int64))
+        numbers = [number for id in ids if (number := self.index.documents.number(id)) is not None]
+        return self.index.of_documents(np.array(numbers, np.int64))
 
 
 def kinds_named(text: str) -> list[int]:
@@ -223,37 +246,47 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold().replace("_", " ")))
 
 
-Words = Callable[[WordsClause, str], Bools]
-"""Returns the groups with a member that contains the words."""
-Alike = Callable[[Fingerprint, str], Bools]
-"""Returns the groups with a member that a fingerprint clause finds."""
+def find_pairs(text: str, fields: GroupFields) -> Bools | None:
+    """Return the members whose pair with the representative a filter finds; None for a blank filter.
+
+    A verdict and a kind are those of the pair, everything else that of its group. Raises as ``find_groups``.
+    """
+    members = fields.index.group
+    return _evaluated(text, fields, fields.holds_for_pairs, members)[0] if text.strip() else None
 
 
-def find_groups(text: str, groups: int, fields: GroupFields, words: Words, alike: Alike) -> tuple[Bools, str]:
+def find_groups(text: str, fields: GroupFields) -> tuple[Bools, str]:
     """Return which groups a filter finds, and its canonical form; all for a blank one.
 
     Raises QueryError, with the position, for a filter that cannot be read or names something unknown.
     """
     if not text.strip():
-        return np.ones(groups, np.bool_), ""
+        return np.ones(len(fields.index), np.bool_), ""
+    return _evaluated(text, fields, fields.holds, np.arange(len(fields.index)))
+
+
+def _evaluated(text: str, fields: GroupFields, holds: Holds, group: Int64s) -> tuple[Bools, str]:
+    """Return for which things, each of a ``group``, a filter holds, and its canonical form."""
     query = parse(text)
     if query.explain:
         raise QueryError("EXPLAIN shows no groups", "A filter", "Leave it out", query=text)
 
-    def groups_of(node: Node) -> Bools:
+    def having(node: Node) -> Bools:
         if isinstance(node, And):
-            every: Bools = np.logical_and.reduce([groups_of(part) for part in node.parts])
+            every: Bools = np.logical_and.reduce([having(part) for part in node.parts])
             return every
         if isinstance(node, Or):
-            some: Bools = np.logical_or.reduce([groups_of(part) for part in node.parts])
+            some: Bools = np.logical_or.reduce([having(part) for part in node.parts])
             return some
         if isinstance(node, Not):
-            return ~groups_of(node.part)
-        if isinstance(node, Fingerprint):
-            return alike(node, text)
-        return fields.holds(node, text) if isinstance(node, FieldClause) else words(node, text)
+            return ~having(node.part)
+        if isinstance(node, FieldClause):
+            return holds(node, text)
+        groups = fields.alike(node, text) if isinstance(node, Fingerprint) else fields.words(node, text)
+        matching: Bools = groups[group]
+        return matching
 
-    return groups_of(query.root), canonical(query)
+    return having(query.root), canonical(query)
 
 
 def document_filter_error(clause: Fingerprint, query: str) -> QueryError:

@@ -91,6 +91,9 @@ class Subject(Protocol):
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return actions, the latest first."""
 
+    def draws(self) -> tuple[Action, ...]:
+        """Return the actions that drew pairs for a second verdict, as ``DecisionStore.draws`` does."""
+
     def compare(self, a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
         """Compare two documents; ``how`` are the keywords of ``compare``."""
 
@@ -338,6 +341,11 @@ class CollectionSubject:
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return actions, the latest first."""
         return self._collection.actions(before, limit)
+
+    def draws(self) -> tuple[Action, ...]:
+        """Return the actions that drew pairs for a second verdict, the latest first."""
+        with self._store.reading():
+            return self._store.decisions.draws()
 
     def compare(self, a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
         """Compare two documents with the settings of the collection."""

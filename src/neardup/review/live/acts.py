@@ -142,7 +142,8 @@ def _handed_out(desk: Desk, request: ReviewRequest, people: tuple[tuple[str, flo
 def draw_seconds(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Hand a sample of the decided pairs to people for a second verdict."""
     people, percent, seed = _people(request), request.need("share"), request.need("seed")
-    done = desk.draw_seconds(DrawSeconds(people, percent, seed, request.by, request.need("seen")))
+    filter = request.text("filter").strip()
+    done = desk.draw_seconds(DrawSeconds(people, percent, seed, request.by, request.need("seen"), filter))
     return Elsewhere(request.to("/batches", done=done.action.number))
 
 
