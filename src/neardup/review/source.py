@@ -3,6 +3,8 @@
 Documents and groups have whole numbers (``Key``), so that no id and no text is in an address. In a result the key
 of a document is its row in ``ranks.parquet``, and that of a group the one of its representative. In a collection
 they are the internal number of the document and the permanent id of the group.
+
+``waits`` says whether a pair waits for the second verdict of the reader, who does not see the first one.
 """
 
 from dataclasses import dataclass
@@ -19,12 +21,12 @@ Order = Literal["undecided", "stake", "size", "similarity", "place"]
 """The order of a list of groups: undecided ones first (then by text at stake), most text at stake, largest, least
 similar, as in the result."""
 
-Queue = Literal["undecided", "threshold", "missed", "tags", "outside"]
+Queue = Literal["undecided", "threshold", "missed", "tags", "outside", "conflicts"]
 """Lists of pairs to decide: without a verdict, closest to the threshold, missed by the audit, tagged differently
-inside one group, pairs of different groups."""
+inside one group, pairs of different groups, pairs whose two verdicts differ."""
 
 ORDERS: tuple[Order, ...] = ("undecided", "stake", "size", "similarity", "place")
-QUEUES: tuple[Queue, ...] = ("undecided", "threshold", "missed", "tags", "outside")
+QUEUES: tuple[Queue, ...] = ("undecided", "threshold", "missed", "tags", "outside", "conflicts")
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class ReviewProgress:
     """The members of all groups."""
     conflicts: int
     """The pairs with two verdicts that differ, unless one came later that resolves it."""
+    waiting: int = 0
+    """The pairs that wait for the second verdict of the reader."""
 
     @property
     def undecided(self) -> int:
@@ -126,13 +130,17 @@ class DrawSeconds:
 
 @dataclass(frozen=True)
 class ConflictLine:
-    """A pair whose two verdicts differ, each with its reviewer and note."""
+    """A pair with two verdicts, each with its reviewer and note; ``counts`` is the verdict that holds now."""
 
     a: Key
     b: Key
     ids: tuple[Id, Id]
     first: JudgedPair
     second: SecondLook
+    counts: JudgedPair | None
+    resolved: bool
+    """Whether another verdict came later, or the first one was withdrawn."""
+    conflicts: bool
 
 
 @dataclass(frozen=True)
@@ -232,8 +240,8 @@ class GroupLine:
     """What the names of its members share, without their folder; "" if that is too little for a title."""
     folder: str = ""
     """The folder of all members; "" if they have none in common."""
-    removed: int = 0
-    """Members that go when the decisions are carried out; of a run that removes nothing, as if it did."""
+    removed: int | None = 0
+    """Members that go when the decisions are carried out; of a run that removes nothing, as if so. None: hidden"""
     kinds: tuple[str, ...] = ()
     """The kinds of difference of its pairs, the most frequent first; () until all are known."""
     places: str = ""
@@ -290,6 +298,7 @@ class MemberItem:
     step: float | None
     representative: bool
     verdict: Verdict | None
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -365,10 +374,15 @@ class MemberLine:
     """Its similarity to the member before it; None for the first, for exact copies, and if it is unknown."""
     written: bool = True
     """Whether the run has written its rows by this fate; otherwise the rows follow."""
+    waits: bool = False
+    hidden: bool = False
+    """Whether its fate is hidden, since a pair of its group waits so."""
 
     @property
     def outcome(self) -> str:
-        """The fate in words."""
+        """The fate in words; "" if it is hidden from the reader."""
+        if self.hidden:
+            return ""
         if self.written:
             return "kept" if self.kept else "removed"
         return "to keep" if self.kept else "to remove"
@@ -524,6 +538,9 @@ class PairView:
     seen: int
     alike: AlikePlace | None = None
     """None unless one of them is the representative of the other one."""
+    waits: bool = False
+    two: ConflictLine | None = None
+    """Its first and second verdict; None without a second one."""
 
 
 @dataclass(frozen=True)
@@ -575,6 +592,7 @@ class PairLine:
     why: str
     """Why it is in the queue, in a few words."""
     note: str = ""
+    waits: bool = False
 
 
 @dataclass(frozen=True)

@@ -360,6 +360,34 @@ def test_a_sample_is_of_the_pairs_that_a_filter_finds(opened: Opened, filter: st
         assert not desk.second_reviews().draws
 
 
+def test_conflicts_are_a_queue_that_ends_when_all_are_resolved(opened: Opened) -> None:
+    with closing(opened()) as desk, closing(opened()) as other:
+        decided(desk)
+        desk.draw_seconds(DRAW)
+        following: tuple[int, int] | None = desk.second_reviews().waiting[0][2]
+        disputed = []
+        for verdict in ("not alike", "duplicate", "unsure", "keep both"):
+            assert following is not None
+            if verdict != "duplicate":
+                disputed.append({*following})
+            following = desk.decide_second(following, verdict, "", "Bea", 99).next
+        queue = other.queue("conflicts")
+        assert [{line.a, line.b} for line in queue.lines] == disputed
+        assert {line.verdict for line in queue.lines} == {"duplicate"}
+        [first, second, last] = ((line.a, line.b) for line in queue.lines)
+        done = other.decide(Decide("pair", "unsure", "Max", 99, pair=second, queue="conflicts"))
+        assert done.next == first
+        two = other.pair(*second).two
+        assert two is not None
+        assert two.counts is not None
+        assert (two.resolved, two.conflicts, two.counts.by, two.second.verdict) == (True, False, "Max", "unsure")
+        assert other.pair(*last, "conflicts").before == first
+        assert other.undo("Max") is not None
+        assert len(desk.queue("conflicts").lines) == 3
+        for pair, rest in ((first, second), (second, last), (last, None)):
+            assert desk.decide(Decide("pair", "unsure", "Max", 99, pair=pair, queue="conflicts")).next == rest
+
+
 def test_a_sample_by_an_impossible_filter_is_refused(opened: Opened) -> None:
     with closing(opened()) as desk:
         decided(desk)

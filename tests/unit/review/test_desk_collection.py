@@ -186,7 +186,7 @@ def test_everything_that_a_collection_cannot_store_is_refused_in_words(desk: Des
 
 
 def test_queues_and_thresholds(desk: Desk) -> None:
-    assert [desk.queue(queue).found for queue in QUEUES] == [3, 3, 0, 0, 0]
+    assert [desk.queue(queue).found for queue in QUEUES] == [3, 3, 0, 0, 0, 0]
     values = [line.similarity for line in desk.queue("threshold").lines]
     assert values == sorted(values)  # type: ignore[type-var]
     first = desk.queue("undecided", limit=2)

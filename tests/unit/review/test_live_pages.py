@@ -6,6 +6,7 @@ import html
 import io
 import json
 import re
+import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -478,8 +479,9 @@ def test_a_second_verdict_is_given_without_a_look_at_the_first(pages: Pages, des
     drawn = pages.get(pages.submit(first, "/draw-seconds", people="Ann").to)
     [link] = re.findall(r'href="(/second/[^"]*)"', drawn.text)
     seconds = pages.get(link)
-    assert "the fees" in pages.get("/pairs/1/0").text
+    assert "of 1 decided pair by seed 1 to Ann 1" in drawn.words
     assert not re.search('the fees|verdict"[^>]*aria-pressed|Withdraw|near copy of|tag duplicate', seconds.text)
+    assert "1 for your second verdict" in seconds.words
     done = pages.submit(seconds, "/second", ("verdict", "not alike"), note="other parties")
     assert done.to == "/batches?done=3"
     after = pages.get(done.to)
@@ -490,7 +492,65 @@ def test_a_second_verdict_is_given_without_a_look_at_the_first(pages: Pages, des
     assert pages.submit(seconds, "/second", ("verdict", "unsure")).status == 422
     assert "1 conflict" in pages.get("/").words
     assert "Save note" not in seconds.words
+    both = ("first duplicate Max", "UTC the fees second not alike Ann", "UTC other parties")
+    pair = pages.get("/pairs/1/0")
+    assert has_parts(pair.words, "Conflict of two verdicts", *both, "resolves")
+    assert has_parts(pages.get("/queues/conflicts").words, "1 pair", "Ann: not alike", "other parties")
+    said = ("1 conflict", "notice and notice-13", "duplicate Max", "note: the fees", "against", "not alike Ann")
+    assert has_parts(pages.get("/history").words, *said, "note: other parties", *said, "note: other parties")
+    pages.submit(pair, "/decide", ("verdict", "keep both"), note="agreed")
+    resolved = pages.get("/pairs/1/0").words
+    assert has_parts(resolved, "Two verdicts", *both, "later keep both Ann", "UTC agreed")
+    assert "1 conflict" not in pages.get("/history").words
+    assert "in this queue" in pages.get("/queues/conflicts").words
     assert "1 of 3 pairs decided" in after.words
+
+
+BLIND = f"""/ /?filter=size%3A4&order=place /?filter=verdict%3Aduplicate /?filter=verdict!%3Dunsure /?done=1 /keys
+/groups/{{0}} /groups/{{0}}?sort=0.0 /pairs/{{1}}/{{0}} /pairs/{{0}}/{{1}}?swap=1 /pairs/{{1}}/{{0}}?view=list
+/pairs/{{1}}/{{0}}?view=quotes /second/{{1}}/{{0}} /queues/undecided /queues/threshold /queues/outside
+/queues/conflicts /kinds {NUMBERS} /history /sitting /batches /find?q=notice""".split()
+"""Pages that a second reviewer opens; 0 is the representative, 1 the member."""
+
+
+@pytest.mark.parametrize("kind", ["result", "collection"])
+def test_no_page_of_a_second_reviewer_depends_on_the_first_verdict(tmp_path: Path, kind: str) -> None:
+    """The pages are equal, but for times, whatever Max decided, with and without a note, until Ann judged."""
+    texts = {"notice": NOTICE, "notice-13": TEXTS["notice-13"], "notice-mon": TEXTS["notice-mon"]}
+    texts |= {"notice-13-copy": TEXTS["notice-13"], "library": LIBRARY, "library-10": TEXTS["library-10"]}
+    matter = tmp_path / "result"
+    if kind == "result":
+        make_result(tmp_path, texts, keep="first")
+    else:
+        with Collection(matter) as collection:
+            collection.add([{"id": id, "text": texts[id]} for id in texts], near=0.5, on_near="link")
+    shown, after = [], set()
+    # in a collection, documents that are not alike leave their group at once
+    for number, verdict in enumerate(("duplicate", "keep both", "unsure", "not alike")[: 3 + (kind == "result")]):
+        with ExitStack() as stack:
+            own = tmp_path / str(number) / "result"
+            if kind == "result":
+                desk = Desk.open(shutil.copytree(matter, own))
+            else:
+                own.parent.mkdir()
+                desk = Desk.of_collection(stack.enter_context(Collection(shutil.copy(matter, own))))
+            stack.callback(desk.close)
+            members = desk.group(desk.groups(Question("size:4")).lines[0].key).members
+            head, other, third = (
+                next(line.key for line in members if line.id == id) for id in ("notice", "notice-13", "notice-mon")
+            )
+            note = ("the fees", "")[number % 2]
+            desk.decide(Decide("pair", verdict, "Max", 9, pair=(other, head), note=note))  # type: ignore[arg-type]
+            desk.draw_seconds(DrawSeconds(("Ann",), 100, 1, "Max", 9, "id:notice"))
+            desk.decide(Decide("pair", "duplicate", "Max", 9, pair=(third, head)))
+            pages = stack.enter_context(live(desk))
+            keys = [pages.get(path.format(head, other)).text for path in BLIND]
+            shown.append([re.sub(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d[+:\d]*)?", "", text) for text in keys])
+            pages.submit(pages.get(f"/pairs/{other}/{head}"), "/second", ("verdict", "unsure"))
+            after.add(pages.get(f"/pairs/{other}/{head}").words)
+    for path, *same in zip(BLIND, *shown, strict=True):
+        assert len(set(same)) == 1, path
+    assert len(after) == len(shown)
 
 
 def test_kappa_of_one_verdict_alone_is_said_to_be_undefined(pages: Pages, desk: Desk) -> None:

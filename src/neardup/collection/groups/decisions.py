@@ -37,12 +37,12 @@ class Deciding:
         decisions about the pairs hold than after the action ``seen``; SecondReviewError for pairs that wait for
         the second verdict of ``by``.
         """
+        self._log.require_second(map(_subject, pairs), by)  # before the error that names the first verdict
         if seen is not None:
             self._log.require_unchanged(map(_subject, pairs), seen)
         changing = [pair for pair in pairs if verdict is not None or self._log.in_force(_subject(pair))]
         if not changing:
             return None
-        self._log.require_second(map(_subject, changing), by)
         number = self._log.begin(by, what or self._sentence(changing, verdict), len(changing))
         for pair in changing:
             was = self._log.in_force(_subject(pair))
@@ -60,9 +60,9 @@ class Deciding:
 
     def store(self, rows: Sequence[Decided], by: str, what: str, *, seen: int | None) -> Action:
         """Store decisions that change no group, as one action. Raises as :meth:`decide`."""
+        self._log.require_second([row.subject for row in rows], by)
         if seen is not None:
             self._log.require_unchanged([row.subject for row in rows], seen)
-        self._log.require_second([row.subject for row in rows], by)
         number = self._log.begin(by, what, len(rows))
         for row in rows:
             self._log.decide(number, row)

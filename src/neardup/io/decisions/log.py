@@ -144,9 +144,9 @@ class DecisionLog:
         rows = rows_of(changes)
         if not rows:
             raise InputError("There is nothing to decide: no document is concerned", "At least one decision")
+        self.require_second([row.subject for row in rows], by)  # before the error that names the first verdict
         if seen is not None:
             self.require_unchanged([row.subject for row in rows], seen)
-        self.require_second([row.subject for row in rows], by)
         number = self.begin(by, what, len(rows))
         self._add(number, [(row, None, self._version(row.subject), row.value is not None) for row in rows])
         return self.action(number)
@@ -212,6 +212,7 @@ class DecisionLog:
                 "",
                 f"Undo action {found.undone_by:,} to restore it",
             )
+        self.require_second([row.subject for row in self.rows_of_action(action)], by)
         [(later,)] = self._run(
             "SELECT max(l.action) FROM decisions v JOIN decisions l ON l.number = (SELECT max(c.number) "
             "FROM decisions c WHERE c.kind = v.kind AND c.a = v.a AND c.b = v.b) "
@@ -220,7 +221,6 @@ class DecisionLog:
         )
         if later is not None:
             raise self._changed_meanwhile_error(later, "Nothing was undone")
-        self.require_second([row.subject for row in self.rows_of_action(action)], by)
         return found
 
     def require_unchanged(self, subjects: Iterable[Subject], seen: int) -> None:

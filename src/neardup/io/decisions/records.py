@@ -217,6 +217,20 @@ class DecisionState:
         """Return whether a pair, in any order, waits for the second verdict of a person."""
         return pair_of(a, b) in self.waiting.get(person, ())
 
+    def two_verdicts(
+        self, pair: tuple[Id, Id]
+    ) -> tuple[JudgedPair, SecondLook, JudgedPair | None, bool, bool] | None:
+        """Return the two verdicts on a pair in canonical order, and the one that counts now; None without both.
+
+        Then whether another one came later, or the first one was withdrawn, and whether the two are in conflict.
+        """
+        second = self.seconds.get(pair)
+        if second is None or second.first is None or second.verdict is None:
+            return None
+        counts = self.judgements.get(pair)
+        later = counts is None or counts.action > second.action
+        return second.first, second, counts, later, pair in self.conflicts
+
     def without_waiting(self, changes: Iterable[Change], person: str) -> list[Change]:
         """Return changes without verdicts and notes on pairs that wait for the second verdict of a person."""
         kinds = Judgement | PairNote

@@ -1,7 +1,7 @@
 """The work of the people of a review: their batches, second reviews and sittings."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from random import Random
 from typing import Any, TypeVar
@@ -15,14 +15,18 @@ from neardup.review import source
 from neardup.review.desk.facets import clause_of
 from neardup.review.desk.filters import NOBODY
 from neardup.review.desk.index import ResultIndex
-from neardup.review.desk.verdicts import VERDICTS, VerdictIndex
+from neardup.review.desk.verdicts import VERDICTS, VerdictIndex, reader
 from neardup.tables import Bools, Int64s
 from neardup.text.intervals import wilson
 
 K = TypeVar("K")
 
+HIDDEN, DRAWN = "hidden until your second verdict", "second review: "
+"""The sentence of an action whose verdicts are hidden, and the beginning of the sentence of a draw."""
 PAUSE = 15 * 60.0
 """Seconds between two actions of one sitting, at most."""
+PORTION = 200
+"""Actions that are read at once."""
 MOST_ACTIONS = 5000
 """Actions that are looked through for a sitting."""
 
@@ -100,10 +104,6 @@ def batch_lines(
             )
         )
     return tuple(line for line in lines if line.groups)
-
-
-DRAWN = "second review: "
-"""The beginning of the sentence of a draw."""
 
 
 def frame_of(index: ResultIndex, verdicts: VerdictIndex, chosen: Bools | None) -> list[tuple[Id, Id]]:
@@ -211,10 +211,11 @@ def second_reviews(
         if shown:
             waiting.append((person, len(shown), shown[0]))
     judged = [(pair, one.first, one) for pair, one in state.seconds.items() if one.first and one.verdict]
+    disputed = [pair for pair in state.seconds if pair in state.conflicts]
     conflicts = [
-        source.ConflictLine(*own, pair, first, second)
-        for pair, first, second in judged
-        if pair in state.conflicts and (own := keys_of(pair))
+        source.ConflictLine(own[0], own[1], pair, *two)
+        for pair in disputed
+        if (own := keys_of(pair)) and (two := state.two_verdicts(pair))
     ]
     by_people: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for _, first, second in judged:
@@ -243,9 +244,30 @@ def agreement_of(first: str, second: str, verdicts: Sequence[tuple[str, str]]) -
     return source.Agreement(first, second, len(verdicts), alike, share, kappa(verdicts))
 
 
+def as_read(state: DecisionState, actions: Iterable[Action]) -> tuple[Action, ...]:
+    """Return actions for the reader: without the sentences on first verdicts that wait for their second one."""
+    decisions = (state.judgements, state.notes)
+    pairs = state.waiting.get(reader.get(), ())
+    hidden = {of[pair].action for pair in pairs for of in decisions if pair in of}
+    return tuple(
+        Action(one.number, one.at, one.by, HIDDEN, one.changes, one.undoes, one.undone_by)
+        if one.number in hidden
+        else one
+        for one in actions
+    )
+
+
 def time_of(action: Action) -> float:
     """Return the time of an action in seconds."""
     return datetime.fromisoformat(action.at).timestamp()
+
+
+def all_actions(history: Callable[[int | None, int], Sequence[Action]]) -> Iterator[Action]:
+    """Yield the actions of a ``history``, the latest first."""
+    before: int | None = None
+    while page := history(before, PORTION):
+        yield from page
+        before = page[-1].number
 
 
 def last_sitting(actions: Iterable[Action], by: str) -> list[Action]:

@@ -40,14 +40,12 @@ from neardup.review.desk.metadata import Metadata, Subjects
 from neardup.review.desk.subjects import COLLECTION, QUOTING, CollectionSubject, ResultSubject, Subject
 from neardup.review.desk.texts import LAST_WAIT, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, evenly_spaced
-from neardup.review.desk.verdicts import VerdictIndex
+from neardup.review.desk.verdicts import VerdictIndex, reader
 from neardup.runtime import SoFar
 from neardup.tables import Bools, Int64s
 
 NO_VERDICT = "verdict withdrawn"
 
-PORTION = 200
-"""Actions that are read at once."""
 LONGEST_NAME = 300
 """Columns of a name in the sentence of an action."""
 SAMPLED = 20
@@ -270,6 +268,7 @@ class Desk:
                 len(index.pairs),
                 len(index.near),
                 len(index.state.conflicts),
+                len(index.state.waiting.get(reader.get(), ())),
             )
 
     def batches(self) -> tuple[source.BatchLine, ...]:
@@ -334,17 +333,10 @@ class Desk:
 
     def last_sitting(self, by: str) -> source.Sitting | None:
         """Return the work of a person in the last sitting; None before the first action."""
-        mine = batches.last_sitting(islice(self._all_actions(), batches.MOST_ACTIONS), by)
+        mine = batches.last_sitting(islice(batches.all_actions(self._subject.history), batches.MOST_ACTIONS), by)
         with self._lock:
             self._refresh()
             return batches.sitting_view(self._index, self._made, mine)
-
-    def _all_actions(self) -> Iterator[Action]:
-        """Yield the actions, the latest first."""
-        before: int | None = None
-        while page := self._subject.history(before, PORTION):
-            yield from page
-            before = page[-1].number
 
     def groups(self, question: source.Question) -> source.GroupList:
         """Return a page of the list of groups; a filter waits for the texts that it needs."""
@@ -570,7 +562,9 @@ class Desk:
 
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return actions, the latest first."""
-        return self._subject.history(before, limit)
+        with self._lock:
+            self._refresh()
+            return batches.as_read(self._made.state, self._subject.history(before, limit))
 
     def export(self, what: Exported, form: str, *, every: bool = False) -> Iterator[bytes]:
         """Yield a file: groups, decisions or tags as csv, jsonl, parquet or dat.

@@ -161,8 +161,7 @@ class GroupFields:
         return flags
 
     def _with_verdict(self, clause: FieldClause, query: str) -> Bools:
-        members: Bools = self._made.verdict == VERDICTS.index(among(clause, query, VERDICTS))
-        return members
+        return self._made.members_with(among(clause, query, VERDICTS))
 
     def _of_kind(self, clause: FieldClause, query: str) -> Bools:
         numbers = kinds_named(clause.value)
@@ -252,7 +251,7 @@ def find_pairs(text: str, fields: GroupFields) -> Bools | None:
     A verdict and a kind are those of the pair, everything else that of its group. Raises as ``find_groups``.
     """
     members = fields.index.group
-    return _evaluated(text, fields, fields.holds_for_pairs, members)[0] if text.strip() else None
+    return _flags_of(text, fields, fields.holds_for_pairs, members)[0] if text.strip() else None
 
 
 def find_groups(text: str, fields: GroupFields) -> tuple[Bools, str]:
@@ -262,31 +261,31 @@ def find_groups(text: str, fields: GroupFields) -> tuple[Bools, str]:
     """
     if not text.strip():
         return np.ones(len(fields.index), np.bool_), ""
-    return _evaluated(text, fields, fields.holds, np.arange(len(fields.index)))
+    return _flags_of(text, fields, fields.holds, np.arange(len(fields.index)))
 
 
-def _evaluated(text: str, fields: GroupFields, holds: Holds, group: Int64s) -> tuple[Bools, str]:
+def _flags_of(text: str, fields: GroupFields, holds: Holds, group: Int64s) -> tuple[Bools, str]:
     """Return for which things, each of a ``group``, a filter holds, and its canonical form."""
     query = parse(text)
     if query.explain:
         raise QueryError("EXPLAIN shows no groups", "A filter", "Leave it out", query=text)
 
-    def having(node: Node) -> Bools:
+    def matches_of(node: Node) -> Bools:
         if isinstance(node, And):
-            every: Bools = np.logical_and.reduce([having(part) for part in node.parts])
+            every: Bools = np.logical_and.reduce([matches_of(part) for part in node.parts])
             return every
         if isinstance(node, Or):
-            some: Bools = np.logical_or.reduce([having(part) for part in node.parts])
+            some: Bools = np.logical_or.reduce([matches_of(part) for part in node.parts])
             return some
         if isinstance(node, Not):
-            return ~having(node.part)
+            return ~matches_of(node.part)
         if isinstance(node, FieldClause):
             return holds(node, text)
         groups = fields.alike(node, text) if isinstance(node, Fingerprint) else fields.words(node, text)
         matching: Bools = groups[group]
         return matching
 
-    return having(query.root), canonical(query)
+    return matches_of(query.root), canonical(query)
 
 
 def document_filter_error(clause: Fingerprint, query: str) -> QueryError:

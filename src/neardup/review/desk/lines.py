@@ -11,7 +11,7 @@ from neardup.comparison.kinds import KINDS
 from neardup.deduplication.results import OLD, of_member
 from neardup.display import beginning, counted, middle_cut, number, shorten, without_common
 from neardup.errors import InputError
-from neardup.io.decisions import JudgedPair
+from neardup.io.decisions import JudgedPair, Verdict
 from neardup.io.inputs import PLACE
 from neardup.review.desk.differences import AlikeMembers, Comparisons, ComputedPairs, Differences, kind_in_words
 from neardup.review.desk.index import ResultIndex
@@ -124,10 +124,9 @@ class Lines:
 
     def item(self, document: int, name: str, head: int, step: float | None) -> MemberItem:
         """Return a member for the pane beside a pair."""
-        judged = self.judged_pair(document, head)
-        verdict = None if judged is None else judged.verdict
+        verdict, _, waits = self.decision_on(document, head)
         key = int(self.index.documents.rows[document])
-        return MemberItem(key, name, self.date(document)[:10], step, document == head, verdict)
+        return MemberItem(key, name, self.date(document)[:10], step, document == head, verdict, waits)
 
     def _group(self, group: int, budget: Budget | None) -> GroupLine:
         head = int(self.made.heads[group])
@@ -151,7 +150,7 @@ class Lines:
             int(self.made.pairs[group]),
             title,
             folder,
-            self._removed_count(group),
+            None if self.made.hides(group) else self._removed_count(group),
             self._kinds(group),
             self.alike.in_words(int(self.made.heads[group]), int(self.made.pairs[group])),
         )
@@ -224,7 +223,10 @@ class Lines:
         copy = document != head and not (inside and verdicts.near[place]) and self._is_copy(document, head)
         near = document != head and not copy
         kind = int(index.pairs.kinds_of(np.array([document]), np.array([head]))[0]) if near else -1
-        judged = None if document == head else self.judged_pair(document, head)
+        hidden, (verdict, note, waits) = (
+            verdicts.hides(int(index.group_of[document])),
+            self.decision_on(document, head),
+        )
         row, why = self._fates.of(document)
         gone = None if row is None else of_member(row, self._settings)
         return MemberLine(
@@ -239,16 +241,18 @@ class Lines:
             contained=None if shares is None else shares[1],
             kind=self.difference(document, head, kind, budget) if near else "",
             kept=True if row is None else bool(row["kept"]),
-            reason=why,
-            lost="" if gone is None else gone.brief(),
+            reason="" if hidden else why,
+            lost="" if gone is None or hidden else gone.brief(),
             where=self.whereabouts.of(document),
             metadata=self._metadata(document) if budget is None or budget.allows() else (),
-            verdict=None if judged is None else judged.verdict,
+            verdict=verdict,
             fate=verdicts.fate_of(id),
             tags=verdicts.state.tags.get(id, ()),
-            note="" if document == head else verdicts.state.note(id, index.documents.id(head)),
+            note=note,
             date=self.date(document)[:10],
             written=self._fates.is_written(document, row is None or bool(row["kept"])),
+            waits=waits,
+            hidden=hidden,
         )
 
     def similarity(self, document: int, head: int, budget: Budget | None = None) -> float | None:
@@ -278,6 +282,13 @@ class Lines:
         """Return the verdict on two documents."""
         return self.made.state.verdict(self.index.documents.id(a), self.index.documents.id(b))
 
+    def decision_on(self, a: int, b: int) -> tuple[Verdict | None, str, bool]:
+        """Return the verdict and the note on two documents, and whether they are hidden from the reader."""
+        if a == b or self.made.waits(a, b):
+            return None, "", a != b
+        judged, id = self.judged_pair(a, b), self.index.documents.id
+        return None if judged is None else judged.verdict, self.made.state.note(id(a), id(b)), False
+
     def pairs(self, some: list[tuple[int, int, str]], budget: Budget) -> tuple[PairLine, ...]:
         """Return the lines of pairs of documents, each with the reason why it is listed."""
         self.read_ahead((document for a, b, _ in some for document in self._read_for_pair(a, b)), budget)
@@ -294,7 +305,7 @@ class Lines:
     def _pair(self, a: int, b: int, why: str, budget: Budget) -> PairLine:
         index, documents = self.index, self.index.documents
         kind = int(index.pairs.kinds_of(np.array([a]), np.array([b]))[0])
-        judged = self.judged_pair(a, b)
+        verdict, note, waits = self.decision_on(a, b)
         return PairLine(
             int(documents.rows[a]),
             int(documents.rows[b]),
@@ -303,9 +314,10 @@ class Lines:
             (self.words(a, budget), self.words(b, budget)),
             self.similarity_of(a, b),
             self.difference(a, b, kind, budget),
-            None if judged is None else judged.verdict,
+            verdict,
             why,
-            self.made.state.note(documents.id(a), documents.id(b)),
+            note,
+            waits,
         )
 
     def similarity_of(self, a: int, b: int) -> float | None:

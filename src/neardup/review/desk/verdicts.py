@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar, get_args
@@ -20,6 +21,9 @@ from neardup.tables import Bools, Int64s
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 K = TypeVar("K")
+
+reader: ContextVar[str] = ContextVar("reader", default="")
+"""The person for whom a page is made, set in its thread: it lacks the first verdicts that wait for that person."""
 
 APART = "it is in no group after the decisions"
 ALONE = "it is in no group"
@@ -43,6 +47,7 @@ class VerdictIndex:
         self.batch: NDArray[np.int32] = np.full(len(index), -1, np.int32)
         self.people: list[str] = []
         self.state: DecisionState = NO_DECISIONS
+        self._hidden: dict[tuple[int, str], frozenset[int]] = {}
 
     def apply(self, state: DecisionState) -> bool:
         """Bring the columns to the present state, and return whether anything changed."""
@@ -72,6 +77,33 @@ class VerdictIndex:
         """Return the fate that people gave a document, or None."""
         fate = self.state.fates.get(id)
         return None if fate is None else fate.fate
+
+    def waits(self, a: int, b: int) -> bool:
+        """Return whether two documents wait for the second verdict of the reader, who sees no first one."""
+        id = self._index.documents.id
+        return self.state.waits(id(a), id(b), reader.get())
+
+    def members_with(self, verdict: Verdict) -> Bools:
+        """Return the members with a verdict, without those that wait for the second verdict of the reader."""
+        members: Bools = self.verdict == VERDICTS.index(verdict)
+        for pair in self.state.waiting.get(reader.get(), ()):
+            if (place := self._member(*pair)) is not None:
+                members[place] = False
+        return members
+
+    def hides(self, group: int) -> bool:
+        """Return whether the fates in a group are hidden: a pair of it waits for the second verdict of the reader.
+
+        The fate of any member may follow from the first verdict on another one, and so tell it.
+        """
+        about = self.state.number, reader.get()
+        if about not in self._hidden:
+            numbers = self._index.documents.number
+            pairs = self.state.waiting.get(about[1], ())
+            documents = [one for pair in pairs for one in map(numbers, pair) if one is not None]
+            groups = self._index.group_of[documents].tolist()
+            self._hidden = {about: frozenset(group for group in groups if group >= 0)}
+        return group in self._hidden[about]
 
     @property
     def open(self) -> Bools:

@@ -13,7 +13,7 @@ from neardup.collection.answers import SharedPassage, SharedPassages
 from neardup.comparison.compare import Comparison
 from neardup.display import counted, distinct, number, printable, similarity, without_common
 from neardup.errors import InputError
-from neardup.io.decisions import Id
+from neardup.io.decisions import Id, pair_of
 from neardup.review import source
 from neardup.review.desk.differences import MemberFacts, alike_lines
 from neardup.review.desk.index import ResultIndex, StoredPairs
@@ -289,20 +289,24 @@ class PairPlace:
 def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Comparison) -> source.PairView:
     """Return two documents side by side, without the next undecided pair."""
     index = lines.index
-    judged = lines.judged_pair(a, b)
-    group = int(index.group_of[a])
+    verdict, note, waits = lines.decision_on(a, b)
+    group, rows = int(index.group_of[a]), index.documents.rows
+    pair, keys = pair_of(index.documents.id(a), index.documents.id(b)), (int(rows[a]), int(rows[b]))
+    two = lines.made.state.two_verdicts(pair)
     return source.PairView(
         lines.member(a, b),
         lines.member(b, a),
         index.key(group) if group >= 0 and group == index.group_of[b] else None,
         comparison,
-        None if judged is None else judged.verdict,
-        lines.made.state.note(index.documents.id(a), index.documents.id(b)),
+        verdict,
+        note,
         keys_of(lines, around.before),
         keys_of(lines, around.after),
         around.place,
         lines.made.state.number,
         _alike_place(lines, a, b),
+        waits,
+        source.ConflictLine(keys[0], keys[1], pair, *two) if two else None,
     )
 
 
@@ -534,7 +538,7 @@ class Queues:
         keys = pairs.keys[places]
         order = places[np.lexsort((keys, keys <= own))]
         for other in order[:_LOOKED_AHEAD].tolist():
-            if other != place and self._lines.judged_pair(*self._ends(pairs, other)) is None:
+            if other != place and (queue == "conflicts" or not self._lines.judged_pair(*self._ends(pairs, other))):
                 return self._ends(pairs, other)
         return None
 
@@ -552,6 +556,21 @@ class Queues:
         index, verdicts = self._lines.index, self._lines.made
         waits = verdicts.near & (verdicts.verdict < 0)
         return QueuedPairs(index.members, verdicts.heads[index.group], self._of_members, waits, lambda place: "")
+
+    def _conflicts_pairs(self) -> QueuedPairs:
+        state, number = self._lines.made.state, self._lines.index.documents.number
+        disputed = sorted(state.conflicts, key=lambda pair: state.seconds[pair].action)
+        pairs = [(number(a), number(b), state.seconds[a, b]) for a, b in disputed]
+        shown = [(a, b, second) for a, b, second in pairs if a is not None and b is not None]
+        a, b = (np.array([pair[end] for pair in shown], np.int64) for end in (0, 1))
+
+        def why(place: int) -> str:
+            second = shown[place][2]
+            return f"{second.by}: {second.verdict}, against the first verdict" + f" ({second.note})" * bool(
+                second.note
+            )
+
+        return QueuedPairs(a, b, np.arange(len(shown)), np.ones(len(shown), np.bool_), why)
 
     def _tags_pairs(self) -> QueuedPairs:
         index, verdicts = self._lines.index, self._lines.made

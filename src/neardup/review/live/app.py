@@ -28,6 +28,7 @@ from neardup.errors import ChangedMeanwhileError, InputError, LimitError, Neardu
 from neardup.io.decisions import Action
 from neardup.review.desk.batches import last_sitting, time_of
 from neardup.review.desk.lines import marks_of
+from neardup.review.desk.verdicts import reader
 from neardup.review.live import acts, pages
 from neardup.review.live.pages import Download, Elsewhere, LivePage, PageRules, ReviewAnswer, ReviewRequest
 from neardup.review.parts import style, templates_of
@@ -262,6 +263,7 @@ class _Live:
 
     def _answer(self, request: ReviewRequest, work: Work) -> Response:
         try:
+            reader.set(request.by)
             answer = work(self._desk, request)
             if isinstance(answer, Elsewhere):
                 return RedirectResponse(answer.address, 303)
@@ -291,6 +293,7 @@ class _Live:
             tokens=bool(self._served.tokens), about=None, progress=None, rest="", undoable=None, done=None, said=""
         )
         if desk is not None:
+            reader.set(request.by)
             actions, about = desk.history(limit=pages.NEAREST_ACTIONS), desk.about()
             last, progress = done(actions, request), desk.progress()
             frame.update(

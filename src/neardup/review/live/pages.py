@@ -86,6 +86,7 @@ QUEUE_WORDS = {
     "missed": "Missed, found by the audit",
     "tags": "Tagged differently",
     "outside": "Just outside a group",
+    "conflicts": "In conflict",
 }
 
 NAME_WIDTH = 40
@@ -396,6 +397,8 @@ def shared_values(members: Sequence[MemberLine]) -> list[tuple[str, str]]:
 def pair(desk: Desk, request: ReviewRequest) -> LivePage:
     """Two documents side by side, or their differences as a list."""
     queue, values = queue_of(request), _compared_values(desk, request)
+    if values["pair"].waits:
+        return _without_verdict(values)
     group, question = values["pair"].group, question_of(request)
     beside = {
         "beside": None if group is None else desk.panes(group, question),
@@ -407,8 +410,11 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
 
 def second(desk: Desk, request: ReviewRequest) -> LivePage:
     """A pair for a second verdict: without the first one, its note, its reviewer and its effects."""
-    values = _compared_values(desk, request)
-    shown = replace(values["pair"], group=None, verdict=None, note="", alike=None)
+    return _without_verdict(_compared_values(desk, request))
+
+
+def _without_verdict(values: dict[str, Any]) -> LivePage:
+    shown = replace(values["pair"], group=None, verdict=None, note="", alike=None, two=None)
     shown = replace(shown, before=None, after=None, place="")
     blind = {"pair": shown, "beside": None, "undecided": None, "blind": True}
     return LivePage("pair.html", {**values, **blind})
@@ -526,7 +532,11 @@ def history(desk: Desk, request: ReviewRequest) -> LivePage:
     """All actions, the latest first."""
     actions = desk.history(request.whole("before"), LINES)
     before = actions[-1].number if len(actions) == LINES else None
-    return LivePage("history.html", {"actions": actions, "before": before})
+    conflicts: dict[int, list[Any]] = {}
+    for line in desk.second_reviews().conflicts:
+        for one in (line.first, line.second):
+            conflicts.setdefault(one.action, []).append(line)
+    return LivePage("history.html", {"actions": actions, "before": before, "conflicts": conflicts})
 
 
 def last_sitting(desk: Desk, request: ReviewRequest, *, left: bool = False) -> LivePage:
