@@ -122,6 +122,7 @@ class Subjects:
     def __init__(self, documents: ResultDocuments, texts: Texts | None) -> None:
         self._documents, self._texts = documents, texts
         self._values = np.full(len(documents), "", np.dtypes.StringDType())
+        self._have_any = False
         self._known: Bools = np.full(len(documents), texts is None, np.bool_)
 
     def read(self, some: Int64s, budget: Budget) -> int:
@@ -131,11 +132,14 @@ class Subjects:
             part, waiting = waiting[:AT_ONCE], waiting[AT_ONCE:]
             for row, values in self._texts.others(self._documents.rows[part]):
                 self._values[np.searchsorted(self._documents.rows, row)] = _small(str(values.get(SUBJECT, "")))
+                self._have_any = self._have_any or SUBJECT in values
             self._known[part] = True
         return len(waiting)
 
     def with_word(self, some: Int64s, word: str) -> Bools:
         """Return which of some documents have a word in their subjects, in any case of letters."""
+        if not self._have_any:
+            return np.zeros(len(some), np.bool_)
         holds: Bools = np.strings.find(self._values[some], _small(word)) >= 0
         return holds
 

@@ -151,7 +151,8 @@ def finds(lines: Lines, words: Sequence[str], subjects: Subjects) -> source.Find
     for word in words:
         own = index.documents.with_word(word)
         fits &= own
-        titled &= own[heads] | subjects.with_word(heads, word)
+        lacking = np.flatnonzero(titled & ~own[heads])
+        titled[lacking] = subjects.with_word(heads[lacking], word)
     documents = np.flatnonzero(fits & (index.group_of >= 0))
     count = np.bincount(index.group_of[documents], minlength=len(heads))
     first = np.where(titled, heads, len(rows))
