@@ -35,6 +35,8 @@ def families() -> dict[str, Any]:
         "bucketed minhash": nd.BucketMinHash(2, 16),
         "buckets of three": nd.BucketMinHash(1, 8, 3, length=1),
         "b-bit minhash": nd.BBit(nd.MinHash(16, length=3, sketch="classic")),
+        "weighted minhash": nd.WeightedMinHash(6, length=2),
+        "1 bit of weighted": nd.BBit(nd.WeightedMinHash(40), 1),
         "16 bits of mod-p": nd.BBit(nd.ModP(9, unit="char"), 16),
     }
 

@@ -174,7 +174,7 @@ def test_lone_surrogates_are_replaced() -> None:
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["a", 1], "The list holds int at position 1. Allowed: str, or None for no text."),
+        (["a", 1], "The list holds int at position 1. Allowed: str, or None for no text"),
         ([b"a"], "The list holds bytes at position 0."),
         (
             pa.array([1, 2]),
