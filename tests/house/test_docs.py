@@ -1,6 +1,7 @@
 """Documentation is tested: the pages list everything the program offers, and everything they list exists."""
 
 import ast
+import dataclasses
 import inspect
 import json
 import re
@@ -26,6 +27,7 @@ from neardup.comparison.walkthrough.explanation import Explanation
 from neardup.deduplication.run import records as run_groups
 from neardup.deduplication.run.findings import Found
 from neardup.deduplication.run.places import Outside
+from neardup.display.view import PlainData, Public
 from neardup.settings import FIELDS
 from neardup.settings.measures import MEASURES
 from neardup.text.lsh.hamming import HammingPairs
@@ -158,13 +160,25 @@ def public_members(kind: type) -> set[str]:
     """Methods, properties, fields, and attributes that a method assigns, those of base classes included."""
     names: set[str] = set()
     for base in kind.__mro__:
-        if base.__module__.partition(".")[0] == "neardup":
+        if base.__module__.partition(".")[0] == "neardup" and base.__module__ != Public.__module__:
             tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
             attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
             assigned = [node for node in attributes if isinstance(node.ctx, ast.Store)]
             names |= {node.attr for node in assigned if ast.unparse(node.value) == "self"}
             names |= {*vars(base), *inspect.get_annotations(base)}
     return {name for name in names if not name.startswith("_")} - {*dir(ValueError)}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in (getattr(neardup, name) for name in CLASSES) if not issubclass(kind, neardup.NeardupError)]
+    + [kind for kinds in RETURNED.values() for kind in kinds],
+    ids=lambda kind: kind.__name__,
+)
+def test_every_public_class_has_a_text_a_view_and_a_record_plain_data(kind: type) -> None:
+    assert kind.__repr__ is not object.__repr__
+    assert issubclass(kind, Public)
+    assert not dataclasses.is_dataclass(kind) or issubclass(kind, PlainData)
 
 
 @pytest.mark.parametrize("name", CLASSES)

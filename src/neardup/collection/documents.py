@@ -12,11 +12,11 @@ from neardup.collection.entries import loaded_texts, unpack
 from neardup.collection.fields import merged_metadata, metadata_fault, plain, unknown_error, usable_id
 from neardup.collection.groups.methods import checked_limit, place
 from neardup.collection.pages import short_repr
-from neardup.collection.records import PlainData, document_html, list_html
+from neardup.collection.records import document_html, list_html
 from neardup.collection.sets import Role
 from neardup.collection.store import Store
 from neardup.display import counted
-from neardup.display.view import excerpt, name_of
+from neardup.display.view import PlainData, Public, excerpt, name_of
 from neardup.errors import FormatError, InputError
 from neardup.io.outputs import common_access, document_bytes, write_documents
 from neardup.io.place import Place, file_at
@@ -89,7 +89,7 @@ class DocumentPage(PlainData):
         return [] if one.text is None else [excerpt(one.text)]
 
 
-class StoredDocuments:
+class StoredDocuments(Public):
     """The part of a collection that handles single documents; ``store`` holds them."""
 
     store: Store

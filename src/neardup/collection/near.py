@@ -33,6 +33,7 @@ from neardup.collection.search import Evaluation
 from neardup.collection.sets import Sets, shared_of_pairs, shared_with
 from neardup.collection.store import Store
 from neardup.collection.view import View
+from neardup.display.view import PlainData
 from neardup.kernels.postings import tally
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import ratio, required_share
@@ -51,7 +52,7 @@ _MOST_AHEAD, _SHINGLES_AHEAD = 1000, 1 << 23
 
 
 @dataclass(frozen=True, init=False)
-class Near:
+class Near(PlainData):
     """The rule for repeats: a new document repeats the stored ones of resemblance ``threshold`` or more.
 
     ``recall`` is the least probability of finding a document of exactly this resemblance; 1 finds all. Both are

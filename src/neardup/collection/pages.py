@@ -13,6 +13,7 @@ from neardup.collection.query.syntax import canonical
 from neardup.collection.records import evidence_cells, hits_html
 from neardup.collection.view import View
 from neardup.display import Extent, counted
+from neardup.display.view import PlainData
 from neardup.errors import InputError, SettingError
 from neardup.tables import UInt64s
 from neardup.text.units import words
@@ -26,7 +27,7 @@ _LONGEST = 20_000
 
 
 @dataclass(frozen=True)
-class Passage:
+class Passage(PlainData):
     """The longest passage that a hit has in common with the query document.
 
     It spans characters ``begin_query`` … ``end_query`` of the query document and ``begin_hit`` … ``end_hit`` of
@@ -42,7 +43,7 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class HitEvidence:
+class HitEvidence(PlainData):
     """The counts from the texts of the query document and of the document found, the hit.
 
     ``shared`` are the shingles in both, ``size_query`` and ``size_hit`` those of each.
@@ -95,7 +96,7 @@ def hit_fields(fields: str | Iterable[str]) -> tuple[HitField, ...]:
 
 
 @dataclass(frozen=True)
-class Excerpt:
+class Excerpt(PlainData):
     """A part of the text of a hit, which begins at its character ``begin``.
 
     It holds the passage in common with the query document, or the first place of words of the query, or else the
@@ -108,7 +109,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True, repr=False)
-class Hit:
+class Hit(PlainData):
     """A document that matches. ``evidence`` is None if no fingerprint clause holds for it.
 
     ``metadata``, ``text`` and ``excerpt`` are None unless they are among the ``fields`` of the search.
@@ -156,7 +157,7 @@ class Hit:
 
 
 @dataclass(frozen=True, repr=False)
-class Page:
+class Page(PlainData):
     """Some hits, best first. ``found``: hits on all pages; ``next``: the token of the next page, None at the end.
 
     ``query`` is the canonical form, ``recall`` the least chance, over the keys that a collection may have, that a

@@ -8,9 +8,9 @@ import numpy as np
 from neardup import display
 from neardup.collection.fields import unknown_error
 from neardup.collection.query.target import Target
-from neardup.collection.records import PlainData
 from neardup.collection.view import View, batches
 from neardup.comparison import matching
+from neardup.display.view import PlainData
 from neardup.errors import SettingError
 from neardup.tables import Bools, Int64s
 from neardup.text.units import Units

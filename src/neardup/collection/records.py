@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from neardup.display import Line, counted, number, similarity, size
-from neardup.display.view import excerpt, facts, heading, name_of, paragraph, table, view
+from neardup.display.view import PlainData, excerpt, facts, heading, name_of, paragraph, table, view
 from neardup.io.decisions import Verdict
 from neardup.io.inputs import Problem
 
@@ -19,21 +19,6 @@ SHOWN_TEXT = 2000
 _COUNTS = ("documents", "base_texts", "tokens", "shingles", "groups", "changes")
 FIELDS = 20
 """Fields of metadata that the view of a document shows."""
-
-
-class PlainData:
-    """A frozen dataclass as plain data."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the values as plain data: records as dicts, tuples as lists."""
-        plain: dict[str, Any] = _plain(self)
-        return plain
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, PlainData):
-        return {name: _plain(inner) for name, inner in vars(value).items()}
-    return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
 
 
 def evidence_cells(
@@ -315,7 +300,7 @@ class GroupedPending(PlainData):
 
 
 @dataclass
-class Added:
+class Added(PlainData):
     """The result of one call: counts, the rejected rows, and notes about guesses.
 
     ``unchanged`` documents were in the collection already, with the same text and metadata.

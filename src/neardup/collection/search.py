@@ -15,9 +15,9 @@ from neardup.collection.query.explanation import doubts
 from neardup.collection.query.metadata import matching_documents
 from neardup.collection.query.syntax import And, Fingerprint, Pasted, Stored, canonical, clause_text, quoted_text
 from neardup.collection.query.target import Open, Target
-from neardup.collection.records import PlainData
 from neardup.collection.view import View
 from neardup.comparison import matching
+from neardup.display.view import PlainData
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.kernels.match import common_passages, longest_run
 from neardup.settings import required_share

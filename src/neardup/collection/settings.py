@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from typing import Any, TypeAlias, Unpack
 
+from neardup.display.view import PlainData
 from neardup.errors import SettingError
 from neardup.kernels.text import Key
 from neardup.runtime import new_secret
@@ -25,7 +26,7 @@ _SLOTS: int = COLLECTION_FIELDS["slots"].default
 
 
 @dataclass(frozen=True)
-class CollectionSettings:
+class CollectionSettings(PlainData):
     """The settings of a collection; make one with :meth:`of`, which checks them.
 
     ``fingerprint``: those that a run has, too: the words in a shingle, the slots of a MinHash signature, and the

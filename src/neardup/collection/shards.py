@@ -32,6 +32,7 @@ from neardup.collection.records import Action, Added, NearCopy
 from neardup.collection.search import LIMIT, NearMeasure, near_query
 from neardup.collection.shard import LookUp, OpenShard, Shard, ShardDocuments, ShardPage, ShardQuestion, named_in
 from neardup.collection.store import is_there, store_at
+from neardup.display.view import Public
 from neardup.errors import (
     FormatError,
     InputError,
@@ -104,7 +105,7 @@ class Position(NamedTuple):
     lost: bool = False
 
 
-class Collections:
+class Collections(Public):
     """Several collections that answer as one, in the given order; ``create`` makes them.
 
     Every document is in the shard of ``shard_of``. The settings of all must agree, and so must their boilerplate.
@@ -514,6 +515,9 @@ class Collections:
         self._pool.shutdown(wait=False, cancel_futures=True)
         for part in self.parts:
             part.close()
+
+    def __repr__(self) -> str:
+        return f"Collections({', '.join(repr(part.name) for part in self.parts)})"
 
     def __len__(self) -> int:
         counts, _ = self.ask(lambda _, part: len(part.collection))

@@ -22,6 +22,7 @@ from neardup.collection.sets import (
 )
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
+from neardup.display.view import Public
 from neardup.errors import FormatError
 from neardup.kernels.postings import tally
 from neardup.runtime import UNLIMITED, Deadline, ordered_map
@@ -52,7 +53,7 @@ class _Compared:
     known: list[UInt64s | None]
 
 
-class View:
+class View(Public):
     """The documents of a store, identified by numbers; valid within ``Collection.view()``, in that thread.
 
     Look-ups raise LimitError when the deadline has passed.
@@ -68,6 +69,9 @@ class View:
         self._lists: dict[int, Int64s] = {}
         self._facts_of: Int64s | None = None
         self._facts: dict[str, dict[int, list[Value]]] = {}
+
+    def __repr__(self) -> str:
+        return f"View({self._store!r})"
 
     @property
     def sampling(self) -> CollectionSettings:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from neardup.comparison import marks, matching
 from neardup.comparison.expressions import reads_alike
 from neardup.comparison.matching import TokenPair
+from neardup.display.view import PlainData
 from neardup.kernels import rows as kernels
 from neardup.kernels.match import heaviest_chain, words_between
 from neardup.runtime import SILENT, Progress
@@ -141,7 +142,7 @@ ROW_KINDS: tuple[RowKind, ...] = ("equal", "changed", "only_a", "only_b", "moved
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(PlainData):
     """Characters [begin, end) of one text.
 
     ``kind``: *same* (the other side has the same units opposite), *changed* (it does not), *moved* (it has them
@@ -158,7 +159,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Row(PlainData):
     """The pieces of A and of B that are side by side; empty for a side without text in this row."""
 
     kind: RowKind
@@ -217,7 +218,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Match(PlainData):
     """A matching chunk: its number in the order of A, its units, its characters [begin, end) in both texts."""
 
     number: int
@@ -228,7 +229,7 @@ class Match:
 
 
 @dataclass(frozen=True, eq=False)
-class Alignment:
+class Alignment(PlainData):
     """The rows, which together hold both texts in full, the matching chunks by number, and the limits reached.
 
     ``table`` has the rows as arrays. Match k + 1 has ``units[k]`` units, covers the characters ``spans_a[k]`` and

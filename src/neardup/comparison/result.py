@@ -10,7 +10,7 @@ import numpy as np
 from neardup.comparison.alignment import Alignment, align
 from neardup.comparison.kinds.rules import Kind, kind_of, sentence
 from neardup.display import similarity
-from neardup.display.view import Public
+from neardup.display.view import PlainData
 from neardup.kernels.match import LCS_CAP, TILING_CAP
 from neardup.runtime import Progress
 from neardup.settings import CLEANING, LITERAL, CountedAs, values
@@ -91,7 +91,7 @@ If ``ComparisonRecord.caps`` names the matching of a measure, its value is not e
 
 
 @dataclass(frozen=True, eq=False)
-class ComparisonRecord(Public):
+class ComparisonRecord(PlainData):
     """The result of comparing two documents: see :func:`compare`.
 
     - ``measures``: every number of ``DESCRIPTIONS``, in that order.

@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from neardup.display import words as wording
 from neardup.display.spellings import missing_attribute_error
@@ -247,3 +249,54 @@ class Public:
 
     def _repr_html_(self) -> str:
         return view(preformatted(repr(self)))
+
+
+class PlainData(Public):
+    """The base of public records, which are dataclasses: plain data, and a view of their fields in a notebook.
+
+    A field that begins with "_" is left out. ``_data`` names other attributes than the fields, if it is not empty.
+    """
+
+    __slots__ = ()
+
+    _data: ClassVar[tuple[str, ...]] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values as plain data: records as dicts; tuples, arrays and tables as lists."""
+        return {name: plain_data(getattr(self, name)) for name in self._names_of_data()}
+
+    def _names_of_data(self) -> Iterable[str]:
+        names: Iterable[str] = self._data or (field.name for field in fields(self))  # type: ignore[arg-type]
+        return (name for name in names if not name.startswith("_"))
+
+    def _repr_html_(self) -> str:
+        lines = [(name.replace("_", " "), _brief(getattr(self, name))) for name in self._names_of_data()]
+        return view(heading(type(self).__name__), facts(lines))
+
+
+def plain_data(value: Any) -> Any:
+    """Return a value as plain data, as ``json`` takes it.
+
+    >>> plain_data({"places": (1, 2), "of": frozenset("a")})
+    {'places': [1, 2], 'of': ['a']}
+    """
+    if hasattr(value, "as_dict"):
+        return value.as_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain_data(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: plain_data(inner) for name, inner in value.items()}
+    if isinstance(value, Set | Sequence) and not isinstance(value, str | bytes):
+        items = sorted(value, key=str) if isinstance(value, Set) else value
+        return [plain_data(inner) for inner in items]
+    for method in ("to_pylist", "tolist"):  # of tables, and of arrays
+        if hasattr(value, method):
+            return getattr(value, method)()
+    return str(value) if isinstance(value, PurePath) else value
+
+
+def _brief(value: Any) -> str:
+    """Return a value on one line: a record, text or number, or how many items there are."""
+    if isinstance(value, str) or not hasattr(value, "__len__"):
+        return excerpt(value if isinstance(value, str) else repr(value))
+    return wording.counted(len(value), "item")

@@ -9,6 +9,7 @@ from typing import Any
 
 from neardup.collection import Added, Change, NearCopy, PairDecision, StoredGroup, StoredMember
 from neardup.collection.answers import Excerpt, Hit, HitEvidence, Page, Passage
+from neardup.display.view import PlainData
 from neardup.io.decisions import Action
 
 
@@ -296,7 +297,7 @@ class ExplainAnswer:
 
 
 @dataclass(frozen=True)
-class ServiceComparison:
+class ServiceComparison(PlainData):
     """All measures and differences of two stored documents, as in `neardup compare --json`, without the evidence.
 
     `not_compared`: the kinds of parts beside the texts that differ, or null where they are not known.

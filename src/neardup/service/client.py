@@ -47,6 +47,7 @@ from neardup.collection.changes import (
     usable_id,
     usable_ids,
 )
+from neardup.display.view import Public
 from neardup.errors import InputError, NeardupError, NetworkError, SettingError, UnknownIdError
 from neardup.io.decisions import Action, Verdict
 from neardup.io.outputs import document_bytes, write_documents
@@ -67,7 +68,7 @@ _PENDING = 200
 """Documents compared by a request."""
 
 
-class Client:
+class Client(Public):
     """The collection that ``neardup serve`` serves at ``url``; needs the extra ``client``.
 
     It has the methods of ``Collection`` that need no file, with the same arguments, results and errors, and
@@ -485,7 +486,7 @@ def _each(
     return each
 
 
-class AsyncClient:
+class AsyncClient(Public):
     """A ``Client`` whose methods are awaited, for a program with an event loop; needs the extra ``client``.
 
     The arguments are those of ``Client``, and ``at_once``: the most requests at a time, from 1 to 1,000; the

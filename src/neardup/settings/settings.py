@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Unpack, get_type_hints
 
 from neardup.display import near_miss
+from neardup.display.view import PlainData
 from neardup.errors import SettingError, UnknownKeywordError
 from neardup.settings import records
 from neardup.settings.keywords import SettingKeywords
@@ -23,7 +24,7 @@ _EMPTY_APART = "Then empty keep or drop: documents without text are not compared
 
 
 @dataclass(frozen=True)
-class TextSettings:
+class TextSettings(PlainData):
     """How a text becomes tokens, shingles and a signature: the settings that ``sketch`` and collections know."""
 
     shingles: records.Shingles = records.Shingles()

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.display.view import PlainData
 from neardup.errors import InputError
 from neardup.kernels.shingles import stream_key
 from neardup.kernels.text import (
@@ -36,7 +37,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class Units(PlainData):
     """The tokens or characters of a text: ``hashes`` uint64[n] and ``spans`` int64[n, 2].
 
     ``hashes`` use the key the text was read with; all counts use them. ``published`` (uint64[n]) are the same in

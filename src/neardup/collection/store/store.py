@@ -14,13 +14,14 @@ from neardup.collection.store.lookups import StoreLookups
 from neardup.collection.store.segments import HeldSegments, Segments, contents
 from neardup.collection.store.statements import Tables
 from neardup.collection.store.transaction import MissingError, Writing
+from neardup.display.view import Public
 from neardup.errors import OutputError
 from neardup.io.decisions import DecisionLog
 from neardup.io.place import Place
 from neardup.runtime import UNLIMITED, Deadline
 
 
-class Store(StoreLookups):
+class Store(Public, StoreLookups):
     """Documents with their fingerprints at a place: the contract that every store fulfils.
 
     A store keeps documents and answers look-ups; it does no text processing. ``entries.py`` computes everything
@@ -45,6 +46,9 @@ class Store(StoreLookups):
         self._held_segments = HeldSegments()
         self.groups = GroupTables(self._all, self._tables, place)
         self.decisions = DecisionLog(self._all, partial(damaged_error, place))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._place)!r})"
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:

@@ -10,7 +10,7 @@ import numpy as np
 from neardup.comparison.walkthrough.explanation import read_small
 from neardup.display import columns, counted, shorten, similarity
 from neardup.display.pictures import heat_map
-from neardup.display.view import heading, name_of, paragraph, table, view
+from neardup.display.view import PlainData, heading, name_of, paragraph, table, view
 from neardup.tables import Floats
 from neardup.text.sketch import MinHash, jaccard, shingles
 
@@ -23,7 +23,7 @@ _HEAD = ("document", "document", "exact", "estimated", "difference")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Similarities:
+class Similarities(PlainData):
     """The result of :func:`similarities`: two symmetric matrices, which print and render as tables.
 
     ``exact`` and ``estimated`` are float64[n, n] in the order of ``names``, the ids of the documents; ``slots`` is

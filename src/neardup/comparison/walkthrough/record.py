@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neardup.comparison.walkthrough.families import NOTHING
+from neardup.display.view import PlainData
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.text.sketch import Estimate
 
@@ -14,7 +15,7 @@ LONGEST_CHUNK = 100
 
 
 @dataclass(frozen=True)
-class ShownDocument:
+class ShownDocument(PlainData):
     """A document: the letter of its column, its name, its beginning, its size."""
 
     label: str
@@ -25,7 +26,7 @@ class ShownDocument:
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(PlainData):
     """The exact counts |A∩B|, |A|, |B| of documents ``a`` and ``b`` (their positions)."""
 
     a: int
@@ -46,7 +47,7 @@ class Exact:
 
 
 @dataclass(frozen=True, eq=False)
-class Bands:
+class Bands(PlainData):
     """The signatures split into bands of ``rows`` slots each; ``left_over`` slots are in no band.
 
     ``buckets[band]`` lists all buckets of that band, each as the positions of its documents.
@@ -69,7 +70,7 @@ class Bands:
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnHashes:
+class DrawnHashes(PlainData):
     """Hash functions of one family, and the signatures and estimates they produce.
 
     ``functions`` are the formulas of the first functions; ``permutations`` (uint64[rows, functions]) are the
@@ -102,7 +103,7 @@ class DrawnHashes:
 
 
 @dataclass(frozen=True)
-class CommonChunk:
+class CommonChunk(PlainData):
     """The contribution of a common chunk of ``words`` words to the numerators of the three measures."""
 
     words: int
@@ -125,7 +126,7 @@ def contributions(length: int) -> tuple[CommonChunk, ...]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExplanationRecord:
+class ExplanationRecord(PlainData):
     """The tables of ``explain``.
 
     ``documents``, ``shingles`` (the text of the first rows), ``rows`` (the number of distinct shingles),

@@ -1,11 +1,13 @@
 """The results of the adviser as plain frozen records; ``AdviceRecord`` contains all of them."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
+
+from neardup.display.view import PlainData
 
 
 @dataclass(frozen=True)
-class Taken:
+class Taken(PlainData):
     """The part of the documents that was read; ``complete`` is False if the adviser stopped at its limit.
 
     ``first_problem`` explains why the first of the ``rejected`` rows could not be read. ``pairs_left_out`` is the
@@ -25,7 +27,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(PlainData):
     """The effect of a run at this threshold: pairs of different documents, groups, documents removed.
 
     Exact copies belong to groups and count as removed, but not as pairs. ``losing`` of the removed documents have
@@ -44,7 +46,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Look:
+class Look(PlainData):
     """The similarities of all pairs looked at, by one kind of shingles and one measure, and the gap in them.
 
     ``low`` and ``high`` bound the gap; ``expected_f1`` is the F1 of its groups, as expected from the tails of both
@@ -69,7 +71,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Apart:
+class Apart(PlainData):
     """One pair close to the recommended line: its value, and the longest passage that only one of the two has."""
 
     id_a: str
@@ -80,7 +82,7 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Around:
+class Around(PlainData):
     """The pairs closest to the recommended threshold, five at most on either side, the highest value first."""
 
     unit: str
@@ -92,7 +94,7 @@ class Around:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Seen(PlainData):
     """The extra looks: at how many ``documents`` and ``bytes``, all pairs of them counted.
 
     ``outcome`` is "gap" (relatives and strangers are apart), "no gap" (every threshold cuts through pairs that are
@@ -112,7 +114,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Recommendation(PlainData):
     """A command line to copy, its settings, and the reasons.
 
     ``effect`` is what the command does to the first ``documents`` of the sample.
@@ -126,7 +128,7 @@ class Recommendation:
 
 
 @dataclass(frozen=True)
-class AdviceRecord:
+class AdviceRecord(PlainData):
     """All advice on a sample of documents. Counts are exact; expected values are labelled as such.
 
     ``recommended``: the command; ``seen``: the gap between relatives and strangers; ``around``: pairs close to the
@@ -139,7 +141,3 @@ class AdviceRecord:
     seen: Seen
     around: Around
     thresholds: tuple[Step, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the advice as plain data."""
-        return asdict(self)

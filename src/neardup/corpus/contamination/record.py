@@ -12,11 +12,12 @@ from neardup.corpus.contamination.evidence import Weights
 from neardup.corpus.contamination.items import TestItems
 from neardup.corpus.contamination.matches import MatchRules
 from neardup.corpus.contamination.stream import TrainingScan
+from neardup.display.view import PlainData
 from neardup.io.inputs import Chosen, Documents, Problem
 
 
 @dataclass(frozen=True, eq=False)
-class StrongMatch:
+class StrongMatch(PlainData):
     """A match (a row of MATCHES), the text of its item, and the passage with the text around it."""
 
     match: Mapping[str, Any]
@@ -25,7 +26,7 @@ class StrongMatch:
 
 
 @dataclass(frozen=True, eq=False)
-class ContaminationRecord:
+class ContaminationRecord(PlainData):
     """Which training documents contain which test items.
 
     ``matches`` has a row for each item and document with evidence, and ``common`` one for each that only has

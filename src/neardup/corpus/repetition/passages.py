@@ -22,6 +22,7 @@ from neardup.corpus.repetition.units import LEAST_OF_UNIT, Unit, repeated_units,
 from neardup.corpus.repetition.views import PassagesAccount, as_fragment, as_page, doubling_intervals, lines_of
 from neardup.corpus.repetition.windows import RepeatedBlocks, repeated_blocks
 from neardup.deduplication.runs import Meter
+from neardup.display.view import PlainData
 from neardup.errors import SettingError
 from neardup.io.inputs import Chosen, Documents, choose_columns, open_documents
 from neardup.io.outputs import OutputFolder, Scratch, journal_here
@@ -73,7 +74,7 @@ PLACES = pa.schema(
 
 
 @dataclass(frozen=True, eq=False)
-class RepeatedPassages:
+class RepeatedPassages(PlainData):
     """The passages of at least ``length`` tokens that occur more than once, and their places.
 
     ``passages`` has a row for each, in the order of first places, and ``places`` one for each of their places.

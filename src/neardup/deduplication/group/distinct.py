@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from neardup.deduplication.join.criterion import whole
 from neardup.display import similarity
-from neardup.display.view import facts, table, view
+from neardup.display.view import PlainData, facts, table, view
 from neardup.errors import InputError, SettingError
 from neardup.kernels import sets
 from neardup.settings import MEASURES, Settings, ratio
@@ -26,7 +26,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Repeat:
+class Repeat(PlainData):
     """A chunk that was dropped: its place, the place of the earlier chunk that it repeats, and the proof.
 
     ``shared``, ``size`` and ``size_of`` are whole numbers of shingles: |A∩B|, those of this chunk, and those of
@@ -48,7 +48,7 @@ class Repeat:
 
 
 @dataclass(frozen=True)
-class Distinct(Generic[T]):
+class Distinct(PlainData, Generic[T]):
     """The chunks that stay, in the order given, their places in it, and the chunks that were dropped."""
 
     kept: list[T]

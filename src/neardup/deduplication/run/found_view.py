@@ -14,7 +14,7 @@ from neardup.deduplication.run.sides import with_side_names
 from neardup.deduplication.run.views import HEAD, NUMBERS, SHOWN_MEMBERS, rows_of
 from neardup.display import counted, shorten, similarity
 from neardup.display.pictures import Histogram, bars
-from neardup.display.view import WORDS, excerpt, facts, heading, name_of, paragraph, table, view
+from neardup.display.view import WORDS, PlainData, excerpt, facts, heading, name_of, paragraph, table, view
 from neardup.errors import NeardupError
 from neardup.settings import LITERAL, MEASURES
 from neardup.tables import column
@@ -63,7 +63,7 @@ def _groups(groups: Sequence[Group], words: dict[Id, str]) -> str:
 
 
 @dataclass(frozen=True)
-class PairWords:
+class PairWords(PlainData):
     """The ids of a pair, its similarity, and the first words of both; "" where a text cannot be read."""
 
     id_a: Id
@@ -74,7 +74,7 @@ class PairWords:
 
 
 @dataclass(frozen=True, repr=False)
-class ShownPairs:
+class ShownPairs(PlainData):
     """Some of the ``total`` pairs of a result: prints as text and renders in a notebook."""
 
     pairs: tuple[PairWords, ...]

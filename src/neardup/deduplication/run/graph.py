@@ -8,7 +8,8 @@ import pyarrow.compute as pc
 
 from neardup.deduplication.run.places import similarities
 from neardup.deduplication.run.records import ResultRecord
-from neardup.display import printable
+from neardup.display import counted, printable
+from neardup.display.view import PlainData
 from neardup.errors import InputError, SettingError
 from neardup.tables import Bools, Int64s, column, one_array
 
@@ -78,7 +79,7 @@ def _all(value: bool, count: int) -> pa.Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbourhood:
+class Neighbourhood(PlainData):
     """The ``edges`` among the ``documents`` within some hops of a document, itself included.
 
     ``left_out`` documents at the last hop that was looked at are left out, because there are too many.
@@ -87,6 +88,10 @@ class Neighbourhood:
     edges: pa.Table
     documents: int
     left_out: int
+
+    def __repr__(self) -> str:
+        edges = counted(self.edges.num_rows, "edge")
+        return f"Neighbourhood({edges}, {counted(self.documents, 'document')}, {self.left_out:,} left out)"
 
 
 def around(edges: pa.Table, id: str, hops: int = 1, most: int = 1000) -> Neighbourhood:

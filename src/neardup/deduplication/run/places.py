@@ -18,6 +18,7 @@ from neardup.deduplication.run.result_folder import StoredResult
 from neardup.deduplication.run.tables import COUNTS, MEASURED
 from neardup.deduplication.run.texts import LOCATED, MOST_DIGITS, InputTexts, other_columns, other_values
 from neardup.display import counted, printable
+from neardup.display.view import PlainData
 from neardup.errors import InputError
 from neardup.io.contents import ATTACHMENTS, Attachment, carried_by, differing_in, local_copies
 from neardup.io.inputs import Discovered, Documents, as_text, find_files, open_sources, partition_of
@@ -345,7 +346,7 @@ def is_known(result: ResultRecord, id: Id) -> bool:
 
 
 @dataclass(frozen=True)
-class Outside:
+class Outside(PlainData):
     """A document that is not in a group although it has a pair with a ``member``; ``group`` is its own, if any."""
 
     id: Id

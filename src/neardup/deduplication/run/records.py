@@ -12,7 +12,7 @@ from neardup import display
 from neardup.deduplication.run import views
 from neardup.deduplication.run.account import RunAccount
 from neardup.deduplication.run.exclusions import no_table
-from neardup.display.view import Public, excerpt
+from neardup.display.view import PlainData, excerpt
 from neardup.io.inputs import Problem
 from neardup.tables import Int64s
 
@@ -24,7 +24,7 @@ SHINGLES = "shingles"
 
 
 @dataclass(frozen=True)
-class Shared:
+class Shared(PlainData):
     """The exact integers of one pair, seen from one side: |A∩B|, |A| and |B|, in the ``unit`` of the measure."""
 
     shared: int
@@ -50,7 +50,7 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class MemberLost:
+class MemberLost(PlainData):
     """The text that goes with one removed document; fields are None where it is not known.
 
     ``lost`` of its ``shingles`` are in no document of its group that stays. Only these shingles cover its
@@ -96,7 +96,7 @@ class MemberLost:
 
 
 @dataclass(frozen=True, repr=False)
-class Member:
+class Member(PlainData):
     """One document of a group; ``pair`` holds the counts it shares with the representative, if they were stored.
 
     ``similarity`` is None if :meth:`Found.at` cannot know it. ``lost`` is None for a document that stays.
@@ -134,7 +134,7 @@ class Member:
 
 
 @dataclass(frozen=True, repr=False)
-class Group(Public):
+class Group(PlainData):
     """A group: its id is the id of its representative, which is the first of its members.
 
     ``links`` are the stored pairs (id, id, similarity) among its first members, for the picture in a notebook.
@@ -157,7 +157,7 @@ class Group(Public):
 
 
 @dataclass(frozen=True)
-class NotJudged:
+class NotJudged(PlainData):
     """A document that was not compared: ``kind`` is "without text", or the kind of content in its file."""
 
     kind: str
@@ -166,7 +166,7 @@ class NotJudged:
 
 
 @dataclass(frozen=True, repr=False)
-class Decision:
+class Decision(PlainData):
     """Why one document was kept or removed.
 
     ``in_reference``: whether the document is in the reference set; None for a run without one.
@@ -221,7 +221,7 @@ class Decision:
 
 
 @dataclass(frozen=True, repr=False)
-class Looked:
+class Looked(PlainData):
     """A document that was read again: its text, its size in bytes, and its place.
 
     ``path`` is the file, "" for documents in memory; ``row`` is None for a file that is one document.
@@ -281,7 +281,7 @@ class Places(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ResultRecord(Public):
+class ResultRecord(PlainData):
     """The tables of a result and its account.
 
     ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b; another
@@ -301,6 +301,8 @@ class ResultRecord(Public):
     ``folder``  the folder it was loaded from; None for any other result
     ``has_names``  whether ids are names of documents of both sides, as ``sides.with_side_names`` makes them
     """
+
+    _data = "run", "pairs", "groups", "copies", "not_judged", "missed", "common", "problems"
 
     pairs: pa.Table
     groups: pa.Table

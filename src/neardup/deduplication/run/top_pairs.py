@@ -21,7 +21,7 @@ from neardup.deduplication.run.stages import groups, search
 from neardup.deduplication.run.stages.records import Inputs, Notes
 from neardup.deduplication.run.tables import COUNTS, MEASURED, pair_table
 from neardup.display import counted, similarity, size
-from neardup.display.view import heading, name_of, paragraph, table, view
+from neardup.display.view import PlainData, heading, name_of, paragraph, table, view
 from neardup.errors import SettingError
 from neardup.io.inputs import Problems, choose_columns, open_documents
 from neardup.runtime import Progress, Silent
@@ -43,7 +43,7 @@ class SimilarPairs(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TopPairs:
+class TopPairs(PlainData):
     """The most similar pairs, the most similar first: prints as text, and renders in a notebook.
 
     ``pairs`` has the columns of ``pairs.parquet`` and ADDED; with a reference set document b is the new one,

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+from neardup.display.view import PlainData
+
 Id: TypeAlias = str | int
 """An id as it is in the user's column."""
 
@@ -95,7 +97,7 @@ Change: TypeAlias = Judgement | PairNote | FateOf | Represents | Tag | HandOver 
 
 
 @dataclass(frozen=True)
-class Action:
+class Action(PlainData):
     """The decisions of one person at once: ``number`` defines the order, ``at`` is the time, ``what`` a sentence.
 
     ``changes`` counts the decisions in it. ``undoes`` is the number of the action that this one undid;

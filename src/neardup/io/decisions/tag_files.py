@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.display import printable
+from neardup.display.view import PlainData
 from neardup.errors import InputError
 from neardup.io.decisions.log import BATCH, SECOND
 from neardup.io.decisions.records import Action
@@ -26,7 +27,7 @@ WITHDRAWN = "none"
 
 
 @dataclass(frozen=True)
-class Imported:
+class Imported(PlainData):
     """The action that added tags or decisions (None if there was nothing to add), their numbers, and unknown ids.
 
     ``waiting`` counts decisions that were left out, since their pairs wait for the second verdict of the person;

@@ -11,13 +11,13 @@ from typing import Any
 
 from neardup.display import counted, similarity
 from neardup.display.pictures import SCurve
-from neardup.display.view import facts, heading, view
+from neardup.display.view import PlainData, facts, heading, view
 from neardup.errors import SettingError
 from neardup.settings import Settings
 
 
 @dataclass(frozen=True, repr=False)
-class Plan:
+class Plan(PlainData):
     """How signatures of ``slots`` slots are cut into bands.
 
     ``bands`` holds the number of rows of each band, in slot order; the sum is the number of slots. In a notebook a

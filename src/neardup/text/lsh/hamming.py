@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.display.view import Public, facts, heading, table, view
+from neardup.display.view import PlainData, Public, facts, heading, table, view
 from neardup.errors import InputError
 from neardup.kernels.lsh import near_in_runs, near_queries, pairs_alike, prefix_keys, run_ends, varying
 from neardup.kernels.sorting import sorted_by_key
@@ -183,7 +183,7 @@ def _refused_error(what: str, bits: int | None) -> InputError:
 
 
 @dataclass(frozen=True)
-class HammingPairs:
+class HammingPairs(PlainData):
     """The result of :func:`hamming_pairs` for ``documents`` fingerprints.
 
     ``copies`` (row, first): each row whose fingerprint equals that of an earlier row, and the first such row.

@@ -16,6 +16,7 @@ from itertools import combinations
 from math import acos, comb, pi
 from typing import Any
 
+from neardup.display.view import PlainData
 from neardup.errors import SettingError
 from neardup.settings import check
 
@@ -38,7 +39,7 @@ Level = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(PlainData):
     """One way to cut ``bits`` bits for ``documents`` fingerprints.
 
     ``levels``: the number of blocks and how many are chosen, at each level (none: compare all with all).
@@ -89,7 +90,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class HammingPlan:
+class HammingPlan(PlainData):
     """The cost of a search within ``distance`` of ``bits`` bits among ``documents``, and the pairs it can find.
 
     ``design`` has the least expected work. ``alternatives`` are the designs that no other design beats in both

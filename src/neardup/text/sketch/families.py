@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.display.view import Public
+from neardup.display.view import PlainData, Public
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.io.inputs import choose_columns, open_documents
 from neardup.kernels.shingles import mix_all
@@ -264,8 +264,10 @@ class PlainSlotFamily(SlotFamily["Signature"]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Signature(Public):
+class Signature(PlainData):
     """The signature of one set: ``values`` [slots]; ``a | b`` is that of the union, if the family supports it."""
+
+    _data = "provenance", "values"
 
     family: SlotFamily[Any]
     values: NDArray[Any]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.display.view import Public, facts, heading, view
+from neardup.display.view import PlainData, Public, facts, heading, view
 from neardup.errors import FormatError, InputError
 from neardup.io.outputs import write_table
 from neardup.io.sources import read_table
@@ -28,7 +28,7 @@ _PLANNED = b"neardup.index"
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Candidate(PlainData):
     """A stored signature that shares a bucket with the query: its ``id``, and the estimated resemblance."""
 
     id: Hashable

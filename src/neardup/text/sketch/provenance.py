@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from neardup.display import Line, number, similarity
 from neardup.display.pictures import ErrorBar, error_bars
-from neardup.display.view import facts, heading, view
+from neardup.display.view import PlainData, facts, heading, view
 from neardup.errors import FormatError, InputError
 from neardup.tables import FORMAT_VERSION, Floats, Int64s
 from neardup.text.intervals import Z95, wilson
@@ -32,7 +32,7 @@ _SHOWN = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 @dataclass(frozen=True)
-class Provenance:
+class Provenance(PlainData):
     """The family of some signatures, its parameters (seeds included) and the versions they depend on.
 
     ``parameters`` are plain values by name. Signatures are comparable only if all fields are equal.
@@ -173,7 +173,7 @@ def _plain_text(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(PlainData):
     """An estimated share with its 95 % Wilson interval, from ``slots`` slots (or from the unit in ``counted``).
 
     ``float()``, ``format()`` and <, <=, > and >= (with numbers and other estimates) use its ``value``. Two

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.display.view import PlainData
 from neardup.errors import FormatError
 from neardup.kernels.sketch import ALL, common, common_of_pairs, sample_sets, sample_texts
 from neardup.settings import Settings
@@ -177,11 +178,13 @@ class BottomK(SampledShingles):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Samples:
+class Samples(PlainData):
     """The samples of n documents: sample d is ``hashes[offsets[d]:offsets[d + 1]]``, sorted.
 
     ``hashes`` uint64, ``offsets`` int64[n + 1].
     """
+
+    _data = "provenance", "hashes", "offsets"
 
     family: SampledShingles
     hashes: UInt64s
@@ -261,10 +264,12 @@ class Samples:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sample:
+class Sample(PlainData):
     """The sample of one set: ``hashes`` uint64, sorted. ``a | b`` is the sample of the union, ``a & b`` of the
     intersection.
     """
+
+    _data = "provenance", "hashes"
 
     family: SampledShingles
     hashes: UInt64s

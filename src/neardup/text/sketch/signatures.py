@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.display.view import PlainData
 from neardup.errors import FormatError, InputError, NeardupError
 from neardup.io.outputs import write_table
 from neardup.io.sources import read_table
@@ -126,12 +127,14 @@ FAMILIES: dict[str, Any] = {kind.family: kind for kind in _KINDS}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Signatures:
+class Signatures(PlainData):
     """Signatures of one family and the ``ids`` of their documents (an Arrow array).
 
     ``values`` is the array that ``sketch()`` of the ``family`` returns ([n, slots], or fingerprints), or its
     ``Samples``.
     """
+
+    _data = "provenance", "ids", "values"
 
     family: AnyFamily
     ids: pa.Array

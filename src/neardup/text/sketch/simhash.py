@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from neardup.display.view import Public
 from neardup.errors import InputError, SettingError
 from neardup.kernels.sketch import JOINED, SOLID, simhash_units, solid_units
 from neardup.settings import LONGEST_FEATURE, WIDTHS, WIDTHS_ALLOWED, features_of
@@ -32,7 +33,7 @@ FEATURE_LENGTH = 4
 _INT64 = 1 << 62
 
 
-class SimHash:
+class SimHash(Public):
     """A SimHash family: how texts become fingerprints of ``bits`` bits, a multiple of 64 up to 1024.
 
     ``features`` names the features to hash, weighted by frequency: ``char:4`` (windows of 4 characters of the

@@ -16,6 +16,7 @@ from neardup.deduplication.run.parts.rows import write_sorted_bands
 from neardup.deduplication.run.stages.records import Inputs
 from neardup.deduplication.run.stages.result import Outcome
 from neardup.display import counted, printable
+from neardup.display.view import PlainData
 from neardup.errors import InputError, SettingError
 from neardup.io.fingerprints import (
     FingerprintedDocuments,
@@ -231,7 +232,7 @@ def _require_different(parts: Sequence[SavedFingerprints]) -> None:
 
 
 @dataclass(frozen=True)
-class Fingerprinted:
+class Fingerprinted(PlainData):
     """A part whose fingerprints were saved: its folder, the numbers of its rows, and remarks of its reader."""
 
     folder: Path
