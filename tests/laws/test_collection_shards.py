@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,31 @@ def test_the_answer_of_one_collection(one: Collection, several: Collections, que
     assert page.missing == ()
     if "sample" not in {step.way for step in whole.plan.fingerprints}:  # else the order is that of an estimate
         assert [hit.id for hit in page.hits] == [hit.id for hit in whole.hits]
+
+
+ASKED = ("d0", "d5", "d30", "d31", "d70", "unknown")
+
+
+@pytest.mark.parametrize("query", QUERIES[::2], ids=range(len(QUERIES[::2])))
+def test_why_not_is_the_reason_of_one_collection(one: Collection, several: Collections, query: str) -> None:
+    for id in ASKED:
+        try:
+            answer = several.why_not(query, id)
+        except InputError:  # a service knows its own documents alone
+            assert not isinstance(several.parts[shard_of(id, len(several.parts))], OpenShard)
+            continue
+        assert answer == one.why_not(query, id)
+
+
+def test_documents_and_their_comparison_are_those_of_one_collection(one: Collection, several: Collections) -> None:
+    for a, b in pairwise(ASKED[:5]):
+        assert several[a].text == one[a].text
+        compared, expected = several.compare(a, b, length=3), one.compare(a, b, length=3)
+        assert compared.measures == expected.measures
+        assert compared.settings == expected.settings
+    assert several
+    with pytest.raises(UnknownIdError):
+        several["unknown"]
 
 
 @pytest.mark.parametrize("query", QUERIES[:14:3] + QUERIES[-7:])

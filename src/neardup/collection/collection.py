@@ -14,7 +14,7 @@ import numpy as np
 
 from neardup.collection.arrivals import OnNear
 from neardup.collection.contract import Entries, deadline_in
-from neardup.collection.documents import StoredDocuments
+from neardup.collection.documents import Document, StoredDocuments
 from neardup.collection.entries import entries_again
 from neardup.collection.fields import Ids, differing_parts, unknown_error, usable_id, usable_ids
 from neardup.collection.groups.formation import Grouping
@@ -62,15 +62,11 @@ class Questions(StoredDocuments):
         ...     mails.compare("#1", "#2").measures["containment_a"]
         1.0
         """
-        from neardup.comparison.compare import compare  # other uses need not wait for its kernels
-
-        one, other, ignore = self.get(a), self.get(b), how.pop("ignore", None) or ()
-        if not isinstance(ignore, str):  # compare refuses it
-            ignore = [*ignore, *texts_of(self.store)]
-        settings = as_compared(self.store.settings.as_dict())
-        compared = compare(one.text, other.text, **{**settings, **how, "ignore": ignore})
-        parts = differing_parts(one.metadata, other.metadata, known=self.store.settings.has_parts)
-        return replace(compared, not_compared=parts or ())
+        settings = self.store.settings
+        how = {**as_compared(settings.as_dict()), **how}
+        return compared_documents(
+            self.get(a), self.get(b), texts_of(self.store), how, has_parts=settings.has_parts
+        )
 
     def search(
         self,
@@ -455,6 +451,22 @@ class Collection(Questions, GroupsAndDecisions):
             return collection_html(self.info())
         except NeardupError as error:  # closed, or gone
             return closed_html(str(self.path), error.given)
+
+
+def compared_documents(
+    one: Document, other: Document, base_texts: Sequence[str], how: dict[str, Any], *, has_parts: bool
+) -> Comparison:
+    """Compare two stored documents by the keywords ``how``, without the boilerplate ``base_texts``, too.
+
+    ``has_parts``: their metadata say which parts beside the text they have.
+    """
+    from neardup.comparison.compare import compare  # other uses need not wait for its kernels
+
+    ignore = how.pop("ignore", None) or ()
+    if not isinstance(ignore, str):  # compare refuses it
+        ignore = [*ignore, *base_texts]
+    compared = compare(one.text, other.text, **{**how, "ignore": ignore})
+    return replace(compared, not_compared=differing_parts(one.metadata, other.metadata, known=has_parts) or ())
 
 
 def _arrival(

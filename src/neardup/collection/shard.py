@@ -14,7 +14,7 @@ from neardup.collection.pages import HitField, Page
 from neardup.collection.query import syntax
 from neardup.collection.query.target import Open
 from neardup.collection.records import Added, StoredGroup
-from neardup.collection.search import LIMIT, Bounds, search
+from neardup.collection.search import LIMIT, Bounds, WhyNot, search, why_not
 from neardup.collection.sets import texts_of
 from neardup.collection.store import Store
 from neardup.collection.view import View
@@ -130,6 +130,9 @@ class Shard(Protocol):
     def answer(self, question: ShardQuestion, seconds: float | None, open_file: Open | None = None) -> ShardPage:
         """Return a page."""
 
+    def why_not(self, question: ShardQuestion, id: str) -> WhyNot:
+        """Return why a document of this shard is not among the hits of a question."""
+
     def require_ready(self) -> None:
         """Raise an error if it cannot answer questions now."""
 
@@ -185,7 +188,7 @@ class AbsentShard:
         raise self._error
 
     collection: Any = property(_raise)
-    settings = base_texts = look_up = answer = require_ready = _raise
+    settings = base_texts = look_up = answer = why_not = require_ready = _raise
 
     def forget(self) -> None:
         """Nothing is remembered."""
@@ -200,6 +203,11 @@ class OpenShard:
     def __init__(self, collection: Collection, most_candidates: int | None = None) -> None:
         self.collection, self._most_candidates = collection, most_candidates
         self.name = str(collection.path)
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the metadata of its documents say which parts beside the text they have."""
+        return self.collection.settings.has_parts
 
     def settings(self) -> Mapping[str, Any]:
         """Return the settings of the collection."""
@@ -230,6 +238,13 @@ class OpenShard:
                     return ShardPage(replace(shown, hits=()), None)
             page = search(own, question.query, limit=question.limit, after=begin, fields=question.fields, **how)
             return ShardPage(page, begin)
+
+    def why_not(self, question: ShardQuestion, id: str) -> WhyNot:
+        """Return why a document of this shard is not among the hits of a question."""
+        store, deadline = self.collection.store, deadline_in(None)
+        with store.reading(deadline):
+            view = ShardView(store, deadline, question)
+            return why_not(view, question.query, id, include_self=question.include_self)
 
     def require_ready(self) -> None:
         """Raise StoreUnavailableError if the collection cannot be read."""

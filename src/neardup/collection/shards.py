@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from functools import partial as bound
-from typing import Any, Literal, NamedTuple, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, Unpack
 
-from neardup.collection.collection import Arrival, Collection
+from neardup.collection.collection import Arrival, Collection, compared_documents
 from neardup.collection.contract import deadline_in
 from neardup.collection.documents import Document, DocumentPage
 from neardup.collection.entries import likeness
@@ -29,7 +29,7 @@ from neardup.collection.pages import Hit, Page, hit_fields, sealed_token, token_
 from neardup.collection.query import Query, parse
 from neardup.collection.query.target import Open
 from neardup.collection.records import Action, Added, NearCopy
-from neardup.collection.search import LIMIT, NearMeasure, near_query
+from neardup.collection.search import LIMIT, NearMeasure, WhyNot, near_query
 from neardup.collection.shard import LookUp, OpenShard, Shard, ShardDocuments, ShardPage, ShardQuestion, named_in
 from neardup.collection.store import is_there, store_at
 from neardup.display.view import Public
@@ -44,7 +44,10 @@ from neardup.errors import (
     SettingError,
 )
 from neardup.io.place import DatabaseURL, place_of
-from neardup.settings import CollectionKeywords
+from neardup.settings import CollectionKeywords, as_compared
+
+if TYPE_CHECKING:
+    from neardup.comparison.compare import Comparison
 
 T = TypeVar("T")
 _LONGEST = 200_000
@@ -293,6 +296,33 @@ class Collections(Public):
         question = ShardQuestion(query=near_query(whole, overlap, measure=measure), limit=limit, after=after)
         return self.page_of(question, partial=partial)
 
+    def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
+        """Return why a query does not find a document, as :meth:`Collection.why_not` does.
+
+        Raises InputError where a service has the document, and the query names one that is in another shard.
+        """
+        name, parsed = usable_id(id), parse(query)
+        lent, _ = self._looked_up(parsed, range(len(self.parts)), False, None)
+        question = ShardQuestion(
+            query=parsed, include_self=include_self, texts=lent.texts, known_fields=lent.fields
+        )
+        number = shard_of(name, len(self.parts))
+        answers, _ = self.ask(lambda _, part: part.why_not(question, name), [number])
+        return answers[number]
+
+    def compare(self, a: str | int, b: str | int, **how: Any) -> Comparison:
+        """Compare two documents by every measure, as :meth:`Collection.compare` does, in whatever shards they are.
+
+        Raises UnknownIdError, and what :func:`neardup.compare` raises.
+        """
+        return compared_documents(
+            self.get(a),
+            self.get(b),
+            self.parts[0].base_texts(),
+            {**as_compared(self.settings()), **how},
+            has_parts=all(getattr(part, "has_parts", True) for part in self.parts),  # services have them
+        )
+
     def page_of(
         self,
         question: ShardQuestion,
@@ -522,6 +552,12 @@ class Collections(Public):
     def __len__(self) -> int:
         counts, _ = self.ask(lambda _, part: len(part.collection))
         return sum(counts.values())
+
+    def __bool__(self) -> bool:
+        return True  # empty collections are collections, too
+
+    def __getitem__(self, id: str | int) -> Document:
+        return self.get(id)
 
     def __contains__(self, id: object) -> bool:
         return any(id in shard for shard in self.shards)

@@ -58,6 +58,8 @@ from neardup.service.sender import Sender
 if TYPE_CHECKING:
     import httpx
 
+    from neardup.service.sender import Authority
+
 
 _PAGE = 500
 _AT_ONCE = 1000
@@ -76,7 +78,9 @@ class Client(Public):
     wait for a whole answer, ``largest`` its most bytes. ``retries`` is how often a request that may be repeated
     is sent again when the service has too much to do (503 and 429), after the seconds it asks for. It
     follows no redirect. ``transport`` is that of httpx, for tests and unusual networks. Any number of threads may
-    use one client. Raises InputError for an address that is none.
+    use one client. ``verify`` is the file with the certificates (PEM) of a private authority, or an
+    ``ssl.SSLContext``; without it, those of the usual authorities count. No value turns the check off.
+    Raises InputError for an address that is none, and for a file without certificates.
 
     >>> with Client("http://127.0.0.1:8321", token="0123456789abcdef") as mails:
     ...     print(mails)
@@ -94,8 +98,9 @@ class Client(Public):
         retries: int = 3,
         largest: int = LARGEST,
         transport: httpx.BaseTransport | None = None,
+        verify: Authority = None,
     ) -> None:
-        self._sender = self._sender_type(url, token, timeout, retries, largest, transport)
+        self._sender = self._sender_type(url, token, timeout, retries, largest, transport, verify)
         self.url = self._sender.url
 
     def add(

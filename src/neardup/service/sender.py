@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +20,12 @@ from neardup.runtime import Deadline
 from neardup.service.web.limits import usable_token
 
 if TYPE_CHECKING:
+    import ssl
+    from typing import TypeAlias
+
     import httpx
+
+    Authority: TypeAlias = str | os.PathLike[str] | ssl.SSLContext | None
 
 
 T = TypeVar("T")
@@ -39,6 +45,7 @@ class Sender:
 
     ``retries``: how often a request that changes nothing when it is repeated is sent again after 429 or 503; it
     waits for the seconds of Retry-After. ``timeout``: seconds for a whole answer, ``largest``: its most bytes.
+    ``verify``: the certificates of the authority that signed those of the service.
     """
 
     def __init__(
@@ -49,6 +56,7 @@ class Sender:
         retries: int,
         largest: int,
         transport: httpx.BaseTransport | None,
+        verify: Authority = None,
     ) -> None:
         try:
             import httpx
@@ -79,6 +87,7 @@ class Sender:
             timeout=timeout,
             follow_redirects=False,
             transport=transport,
+            verify=_certificates(verify),
         )
         self._broken, self._late = httpx.HTTPError, httpx.TimeoutException
         self._time = WholeTime(lambda: late_error(self.url, timeout))
@@ -137,7 +146,9 @@ class Sender:
         except self._late as error:
             raise late_error(self.url, self._timeout) from error
         except self._broken as error:
-            way = "Check the address, and that the service runs"
+            unsigned = "CERTIFICATE_VERIFY_FAILED" in str(error)
+            authority = 'Name the authority that signed its certificate: Client(…, verify="ca.pem")'
+            way = authority if unsigned else "Check the address, and that the service runs"
             raise errors.NetworkError(
                 f"The service at {self.url} cannot be reached: {_fault_text(error)}", "", way
             ) from error
@@ -170,6 +181,24 @@ class Sender:
 
 class UnlikeAnswerError(errors.NetworkError):
     """An answer that no service of this version sends; the service is not silent."""
+
+
+def _certificates(verify: Authority) -> ssl.SSLContext | bool:
+    """Return the certificates by which a service is checked: those of a file; True for the usual authorities."""
+    import ssl  # late: most clients have no authority of their own
+
+    if verify is None or isinstance(verify, ssl.SSLContext):
+        return True if verify is None else verify
+    allowed = "A file with the certificates of an authority (PEM), or an ssl.SSLContext"
+    if not isinstance(verify, str | os.PathLike):
+        given = f"verify is {verify!r}"
+        raise errors.SettingError(given, allowed, 'Name the authority of the service: verify="ca.pem"')
+    try:
+        return ssl.create_default_context(cafile=verify)
+    except OSError as error:  # an ssl.SSLError, too
+        fault = "holds no certificates" if isinstance(error, ssl.SSLError) else f"cannot be read: {error.strerror}"
+        given = f"{printable(verify)} {fault}"
+        raise errors.InputError(given, allowed, "Name the file that the authority of the service gave") from error
 
 
 def _address(url: str) -> httpx.URL:
