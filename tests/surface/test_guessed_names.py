@@ -53,6 +53,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "clusters": (lambda: nd.find(TEXTS, threshold=0.5).clusters, "'groups'"),
     "duplicates": (lambda: nd.find(TEXTS, threshold=0.5).duplicates, "'removed'"),
     "jaccard of a comparison": (lambda: nd.compare(A, B).jaccard, "'resemblance'"),
+    "lcs of a comparison": (lambda: nd.compare(A, B).lcs, "measures['lcs']"),
+    "merge of signatures": (lambda: SKETCH.merge(SKETCH), "a | b"),
+    "rows of a plan": (lambda: nd.plan().rows, "'bands'"),
+    "distance of a family": (lambda: nd.SimHash().distance, "'distances'"),
     "a measure of a comparison": (lambda: nd.compare(A, B).containment_a, "measures['containment_a"),
     "a record": (lambda: nd.find({"id": "a", "text": A}), "[record]"),
     "an id that is a float": (lambda: nd.find({1.5: A}), "str"),
@@ -71,6 +75,13 @@ def test_an_error_has_the_right_spelling(case: str) -> None:
     with pytest.raises((AttributeError, neardup.SettingError, neardup.InputError)) as refused:
         attempt()
     assert spelling in str(refused.value)
+
+
+def test_a_name_that_nothing_resembles_has_no_suggestion() -> None:
+    for name in ("dice", "cosine", "hyper_log_log", "nothing"):
+        with pytest.raises(AttributeError) as refused:
+            getattr(nd, name)
+        assert str(refused.value) == f"module 'neardup' has no attribute {name!r}"
 
 
 WORKS: dict[str, tuple[Callable[[], object], object]] = {
@@ -129,5 +140,6 @@ def test_rows_of_peers_have_names_of_ours() -> None:
         plain(spelling) for one in COMMANDS.values() for option in one.options for spelling in option.spelling
     }
     for name in neardup.__all__:
-        ours |= set(map(plain, dir(getattr(neardup, name))))
+        kind = getattr(neardup, name)
+        ours |= set(map(plain, [*dir(kind), *getattr(kind, "__dataclass_fields__", ())]))
     assert {name for row in PEERS for name in row.split() if plain(name) not in ours} == set()

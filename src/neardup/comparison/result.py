@@ -127,7 +127,7 @@ class ComparisonRecord(PlainData):
     not_compared: tuple[str, ...] = ()
 
     def _spellings(self) -> Mapping[str, str]:
-        return {**super()._spellings(), **{name: f"measures[{name!r}]" for name in self.measures}}
+        return {**{name: f"measures[{name!r}]" for name in self.measures}, **super()._spellings()}
 
     @property
     def resemblance(self) -> float:

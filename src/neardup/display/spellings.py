@@ -9,18 +9,18 @@ from collections.abc import Iterable, Mapping
 PEERS: Mapping[str, str] = {
     # names of the package
     "compare jaccard": "similarity similarity_score",
-    "compare": "ratio fuzz_ratio token_set_ratio partial_ratio diff",
+    "compare": "ratio fuzz_ratio token_set_ratio partial_ratio diff distance levenshtein overlap",
     "jaccard": "resemblance jaccard_similarity jaccard_index jaccard_score",
     "containment": "contained_by max_containment subset contains",
-    "find": "duplicates near_duplicates find_duplicates clusters cluster deduplication",
+    "find": "duplicates near_duplicates find_duplicates clusters cluster deduplication min_hash_lsh_ensemble",
     "dedup": "deduplicate dedupe drop_duplicates remove_duplicates minhash_dedup",
     "distinct": "unique",
-    "join": "all_pairs set_similarity_join jaccard_join similarity_join",
+    "join": "all_pairs set_similarity_join jaccard_join similarity_join search_index",
     "top_pairs": "nearest nearest_neighbors nearest_neighbours kneighbors extract extract_one most_similar "
     "min_hash_lsh_forest lsh_forest",
     "passages": "suffix_array exact_substring repeated_substrings",
     "MinHash": "lean_min_hash r_min_hash c_min_hash min_hash_vectorizer min_hash_signature",
-    "Index": "min_hash_lsh lsh_index rminhash_lsh hash_index reverse_index",
+    "Index": "min_hash_lsh async_min_hash_lsh lsh_index r_min_hash_lsh hash_index reverse_index",
     "HammingIndex": "simhash_index",
     "SampledShingles": "frac_min_hash scaled_min_hash winnowing",
     "BBit": "b_bit_min_hash",
@@ -33,12 +33,14 @@ PEERS: Mapping[str, str] = {
     "least overlap score_cutoff min_jaccard minimum_jaccard",
     "slots": "num_perm permutations num_hashes hashes n_hashes hash_count perms",
     "bits": "f b",
+    "distances": "distance hamming hamming_distance",
     "distance": "bit_diff hamming tolerance max_distance hamming_distance",
     "length": "ngram ngrams n_gram ngram_size n_gram_size n k shingle shingles shingle_size window width "
     "min_length tokens ksize kgram_length ngram_range",
     "unit": "analyzer",
     "sketch": "num_perm permutations num_hashes hashes slots signature minhash simhash bits features distance "
     "bit_diff hamming seed",
+    "bands": "b r rows num_bands n_bands",
     "recall": "bands rows b r false_negatives probability weights",
     "method": "lsh exact_join algorithm engine mode",
     "out": "output output_dir output_path outdir dest destination save to",
@@ -112,7 +114,8 @@ def meant(word: str, names: Iterable[str]) -> list[str]:
 
     by_plain, wanted = {plain(name): name for name in names}, plain(word)
     near = [wanted] if wanted in by_plain else _by_peers(wanted, by_plain)
-    return [by_plain[name] for name in near or get_close_matches(wanted, by_plain, 1, 0.7)]
+    alike = [name for name in by_plain if name[:1] == wanted[:1]]  # who mistypes a name begins it rightly
+    return [by_plain[name] for name in near or get_close_matches(wanted, alike, 1, 0.7)]
 
 
 def near_miss(value: object, names: Iterable[str]) -> str:

@@ -245,7 +245,8 @@ class Public:
 
     def _spellings(self) -> Mapping[str, str]:
         """The names that a missing attribute may mean, with their spellings."""
-        return {name: repr(name) for name in dir(self)}
+        union = {"merge": "a | b", "union": "a | b"} if hasattr(type(self), "__or__") else {}
+        return {name: repr(name) for name in dir(self)} | union
 
     def _repr_html_(self) -> str:
         return view(preformatted(repr(self)))
