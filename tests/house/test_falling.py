@@ -26,7 +26,7 @@ SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
     "modules": 432,  # 431 before reports were verified
-    "import lines": 6836,  # 6,802 before shared comparisons, 6,810 before public records
+    "import lines": 6838,  # 6,802 before shared comparisons, 6,810 before public records
     "modules below 100 lines": 11,
     "constants after the first function": 184,
     "modules named by a participle": 0,

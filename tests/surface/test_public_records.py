@@ -77,6 +77,7 @@ def sketches() -> Iterator[Any]:
     yield nd.read_signatures(family.to_arrow([HOSTILE], family.sketch([TEXT])))
     yield from (nd.plan(0.7), nd.hamming_pairs([0b1, 0b11, 0b1]), nd.hamming_plan(1000), nd.Near(0.8))
     yield from (nd.BBit(family), nd.BottomK(), nd.BucketMinHash(), nd.ModP(), nd.MultiplyShift(), nd.SimHash())
+    yield from (nd.WeightedMinHash(8), family.of(TEXT).size)
     yield from (
         nd.ModP(8).of(TEXT),
         nd.Settings.of(),
