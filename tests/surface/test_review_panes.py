@@ -222,8 +222,11 @@ def test_a_key_on_any_page_does_something_or_says_why_not(chrome: Any, matter: t
                 asked.clear()
                 before = page.evaluate(STATE)
                 page.keyboard.press(key)
-                page.wait_for_timeout(SAID)
-                if not asked and page.evaluate(STATE) == before:
+                for _ in range(50):  # of a machine that is busy
+                    page.wait_for_timeout(SAID)
+                    if asked or page.evaluate(STATE) != before:
+                        break
+                else:
                     silent.append((address, key))
             page.unroute("**")
         assert not silent
