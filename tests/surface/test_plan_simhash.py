@@ -48,7 +48,7 @@ def test_json(run: Run) -> None:
         ),
         (["--sketch", "simhash", "--recall", "0.9"], "error: --recall cannot be given together with --sketch"),
         (["x.jsonl", "--sketch", "simhash"], "error: SAMPLE cannot be given together with --sketch simhash\n"),
-        (["--sketch", "simhash:32"], "error: bits is 32\n       Allowed: 64 or 128\n"),
+        (["--sketch", "simhash:32"], "error: bits is 32\n       Allowed: a multiple of 64 bits up to 1024\n"),
         (["--sketch", "simhash:64,40"], "error: distance is 40\n       Allowed: a number from 0 to 16"),
         (["--sketch", "simhash", "--documents", "0"], "error: documents is 0\n"),
     ],

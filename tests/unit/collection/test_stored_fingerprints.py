@@ -76,7 +76,10 @@ def test_fingerprints_tell_distances_and_signatures_resemblances() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"family": "simhash"}, "The signatures are simhash .*Families of this program: minhash, simhash"),
+        (
+            {"family": "simhash"},
+            "The signatures are simhash .*Families of this program: minhash, weighted minhash, simhash",
+        ),
         ({"bits": 64.0}, r"bits 64\.0"),
         ({"bits": 128}, "says simhash .*bits 128.* and holds other signatures"),
         ({"features": "char:65"}, "features char:65"),

@@ -183,7 +183,7 @@ def heads_of(text: str) -> list[tuple[int, str]]:
     heads has none, and neither has a line without ``|``: its columns are not known.
 
     >>> heads_of("Item | Amount\n--- | ---\nPump | 1,200\nin all\n | 7")
-    [(26, 'Item'), (33, 'Amount'), (49, 'Amount')]
+    [(24, 'Item'), (31, 'Amount'), (47, 'Amount')]
     """
     if not _MARK_OF_HEADS.search(text):
         return []

@@ -347,13 +347,13 @@ class DecisionLog:
 
     def tagged_documents(self, operator: str, tag: str) -> list[int]:
         """Return the documents, ascending, with a tag that is ``=``, ``<``, ``<=``, ``>`` or ``>=`` this one."""
-        where = f"{_IN_FORCE} AND v.kind > ? AND v.kind < ? AND v.kind {operator} ?"
+        where = f"{_NOW} AND v.kind > ? AND v.kind < ? AND v.kind {operator} ?"
         statement = f"SELECT DISTINCT v.a FROM decisions v WHERE {where} ORDER BY v.a"
         return [number for (number,) in self._run(statement, TAG, _PAST_TAGS, f"{TAG}{tag}")]
 
     def tagged_after(self, document: int, limit: int) -> list[int]:
         """Return the first ``limit`` documents with tags whose numbers are above that of ``document``."""
-        where = f"{_IN_FORCE} AND v.kind > ? AND v.kind < ? AND v.a > ?"
+        where = f"{_NOW} AND v.kind > ? AND v.kind < ? AND v.a > ?"
         statement = f"SELECT DISTINCT v.a FROM decisions v WHERE {where} ORDER BY v.a LIMIT ?"
         return [number for (number,) in self._run(statement, TAG, _PAST_TAGS, document, limit)]
 
