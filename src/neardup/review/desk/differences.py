@@ -320,8 +320,8 @@ class AlikeMembers:
 
     seconds_beside = 0.1
     """The time that the page of a pair takes to compare the other members of its group."""
-    share_listed = 1 / 40
-    """The share of the time of a page, since its beginning, in which a list compares members of its groups."""
+    share_listed = 1 / 200
+    """The share of the time of a page in which a list compares members of its groups, after its words."""
 
     def __init__(self, documents: ResultDocuments, reader: TextReader) -> None:
         self._documents, self._reader = documents, reader

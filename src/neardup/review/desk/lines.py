@@ -63,12 +63,12 @@ class Lines:
         The places that differ are those of the members compared by now: of each group the least similar one, then
         of small groups all, as far as this page has time, and all members of groups whose page was open.
         """
-        seconds = self.reader.seconds * self.alike.share_listed
-        listed = Budget(seconds)
         self.read_ahead((document for group in groups for document in self._read_for(group)), budget)
         for group in groups:
             self.words(int(self.made.heads[group]), budget)
             self._differs(group, int(self.made.heads[group]), budget)
+        seconds = self.reader.seconds * self.alike.share_listed
+        listed = Budget(seconds)
         least = {group: [place] for group in groups if (place := self._least(group)) >= 0}
         self._compare(least, listed)
         if listed.seconds_left() > seconds / 2:  # texts are read
