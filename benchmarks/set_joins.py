@@ -1,0 +1,185 @@
+"""Exact joins of sets beside a C++ program and other packages; the table goes to benchmarks/results/set_joins.md.
+
+    python benchmarks/set_joins.py [--number 20000] [--peers PYTHON,PYTHON]
+
+The sets are drawn by the recipe of Mann, Augsten and Bouros (2016, section 5): *uniform*: about 10 of 209 tokens;
+*Zipf*: about 50 of 100,000; *pos*: about 6.5 of 1,657; *copies*: half of the sets are edited copies of the other
+half, about 30 tokens by Zipf's law. All programs get the same tokens as strings, have one thread, and return the
+pairs of Jaccard similarity. The C++ program (all_pairs.cpp, compiled here with -O3) counts from the opening of its
+file, ``neardup.join`` and ``neardup.find`` from lists of str; each in processor seconds. A peer is an interpreter
+that has SetSimilaritySearch or py_stringsimjoin; the latter joins a table with itself, which is twice the work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+import neardup as nd
+from table import Report
+
+THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+BESIDE = (0.5, 0.8, 0.95)
+ROUNDS, PATIENCE = 3, 60
+
+PEER = """
+import sys, time
+lines = open(sys.argv[1]).read().splitlines()
+threshold = float(sys.argv[2])
+try:
+    from SetSimilaritySearch import all_pairs
+    sets = [line.split() for line in lines]
+    begin = time.process_time()
+    pairs = sum(1 for _ in all_pairs(sets, similarity_func_name="jaccard", similarity_threshold=threshold))
+    print("SetSimilaritySearch", pairs, time.process_time() - begin)
+except ImportError:
+    import pandas, py_stringsimjoin, py_stringmatching
+    table = pandas.DataFrame({"id": range(len(lines)), "text": lines})
+    cut = py_stringmatching.WhitespaceTokenizer(return_set=True)
+    begin = time.process_time()
+    found = py_stringsimjoin.jaccard_join(
+        table, table, "id", "id", "text", "text", cut, threshold, n_jobs=1, show_progress=False
+    )
+    pairs = int((found["l_id"] < found["r_id"]).sum())
+    print("py_stringsimjoin", pairs, time.process_time() - begin)
+"""
+
+
+def drawn(random: np.random.Generator, number: int, tokens: int, mean: float, skew: float) -> list[set[int]]:
+    """Sets of a Poisson number of different tokens, of which the k-th most frequent has a weight of k^−skew."""
+    ends = np.cumsum(np.arange(1, tokens + 1) ** -float(skew))
+    sets = []
+    for size in np.maximum(1, random.poisson(mean, number)).tolist():
+        one: set[int] = set()
+        while len(one) < min(size, tokens):
+            one.update(np.searchsorted(ends, random.random(size - len(one)) * ends[-1]).tolist())
+        sets.append(one)
+    return sets
+
+
+def with_copies(random: np.random.Generator, number: int) -> list[set[int]]:
+    """Sets of about 30 tokens, and as many copies of them with up to seven tokens replaced."""
+    sets = drawn(random, number // 2, 100_000, 30, 1)
+    for _ in range(number - len(sets)):
+        original = sorted(sets[random.integers(number // 2)])
+        edits = int(random.integers(0, 8))
+        lost = random.choice(len(original), min(edits, len(original) - 1), replace=False)
+        sets.append({*np.delete(original, lost).tolist(), *random.integers(0, 100_000, edits).tolist()})
+    return sets
+
+
+def shapes(number: int) -> Iterator[tuple[str, list[set[int]]]]:
+    """Yield the name of each kind of sets, and the sets."""
+    random = np.random.default_rng(1)
+    yield "uniform", drawn(random, number, 209, 10, 0)
+    yield "Zipf", drawn(random, number, 100_000, 50, 1)
+    yield "pos", drawn(random, number, 1657, 6.5, 0.8)
+    yield "copies", with_copies(random, number)
+
+
+def spent(work: Callable[[], object]) -> float:
+    """The median of the processor seconds of some calls, after one that does not count."""
+    work()
+    times = []
+    for _ in range(ROUNDS):
+        begin = time.process_time()
+        work()
+        times.append(time.process_time() - begin)
+    return median(times)
+
+
+def printed(command: list[str]) -> list[str]:
+    """The words that a program prints."""
+    return subprocess.check_output(command, text=True).split()
+
+
+def of_peer(command: list[str], join: float) -> list[object]:
+    """The name of a package, its pairs, its processor seconds, and how many times those of ``join`` these are."""
+    try:
+        name, pairs, taken = subprocess.check_output(command, text=True, timeout=PATIENCE).split()
+    except subprocess.TimeoutExpired:
+        return [command[0], "", f"more than {PATIENCE}", ""]
+    return [name, f"{int(pairs):,}", float(taken), float(taken) / join]
+
+
+def whole_and_join(program: Path, file: Path, threshold: float) -> tuple[int, float, float]:
+    """The pairs of the C++ program, and the medians of its seconds: all, and those of the join."""
+    runs = [printed([str(program), str(file), str(threshold)]) for _ in range(ROUNDS)]
+    return int(runs[0][0]), median(float(run[1]) for run in runs), median(float(run[2]) for run in runs)
+
+
+def row_of(
+    sets: list[list[str]], compiled: Callable[[], tuple[int, float, float]], threshold: float
+) -> list[object]:
+    """Our seconds beside those of the C++ program, and the numbers of pairs."""
+    pairs, whole, join_alone = compiled()
+    table = nd.join(sets, threshold=threshold, threads=1)
+    join = spent(lambda: nd.join(sets, threshold=threshold, threads=1))
+    find = spent(lambda: nd.find(sets=sets, threshold=threshold, threads=1, method="exact"))
+    same = "" if table.num_rows == pairs else f" ({pairs - table.num_rows:+} in C++)"
+    within = "yes" if find <= 1.5 * join + 0.1 else f"no: {1.5 * join + 0.1:.2f}"
+    return [f"{table.num_rows:,}{same}", whole, join_alone, join, join / whole, find, within]
+
+
+def main() -> None:
+    """Measure, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--number", type=int, default=20_000)
+    parser.add_argument("--peers", default="")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "set_joins.md")
+    given = parser.parse_args()
+    report = Report("Joins of sets", f"{platform.machine()}, Python {platform.python_version()}")
+    ours: list[list[object]] = []
+    theirs: list[list[object]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        program, peer = Path(folder, "all_pairs"), Path(folder, "peer.py")
+        source = str(Path(__file__).parent / "all_pairs.cpp")
+        if subprocess.run(["g++", "-O3", "-march=native", "-std=c++17", "-o", program, source]).returncode:
+            sys.exit("all_pairs.cpp cannot be compiled: this benchmark needs g++")
+        peer.write_text(PEER)
+        for shape, sets in shapes(given.number):
+            words = [[f"t{token}" for token in sorted(one)] for one in sets]
+            file = Path(folder, f"{shape}.txt")
+            file.write_text("".join(" ".join(one) + "\n" for one in words))
+            for threshold in THRESHOLDS:
+                compiled = whole_and_join(program, file, threshold)
+                row = row_of(words, lambda known=compiled: known, threshold)
+                ours.append([shape, threshold, *row])
+                print(ours[-1], flush=True)
+                for python in filter(None, given.peers.split(",")):
+                    name, pairs, taken = printed([python, str(peer), str(file), str(threshold)])
+                    missed = compiled[0] - int(pairs)
+                    theirs.append(
+                        [shape, threshold, name, pairs, missed, float(taken), float(taken) / float(row[3])]
+                    )
+    columns = [
+        "sets",
+        "threshold",
+        "pairs",
+        "C++, s",
+        "its join alone, s",
+        "`join`, s",
+        "ratio to C++",
+        "`find`, s",
+    ]
+    note = f"{given.number:,} sets a row, one thread, processor seconds, medians of {ROUNDS}."
+    report.table("join and find beside AllPairs in C++", [*columns, "≤ 1.5 `join` + .1 s"], ours, note)
+    if theirs:
+        columns = ["sets", "threshold", "package", "pairs", "missed", "s", "times `join`"]
+        report.table(
+            "Other packages", columns, theirs, "One run each; *missed*: true pairs that it does not return."
+        )
+    report.write(given.out)
+
+
+if __name__ == "__main__":
+    main()
