@@ -336,14 +336,17 @@ class AlikeMembers:
         with self._lock:
             self._brief, self._briefs = {}, 0
 
-    def compare(self, members: Mapping[int, Sequence[int]], budget: Budget) -> None:
-        """Compare members with their representatives, while there is time; long ones are left to their groups."""
+    def compare(self, members: Mapping[int, Sequence[int]], budget: Budget, most: int) -> None:
+        """Compare members of the first ``most`` representatives that have new ones, while there is time.
+
+        Long ones are left to their groups. The texts are read at once, whatever time that takes.
+        """
         sizes = self._documents.bytes
         waiting: dict[int, list[int]] = {}
         for head, those in members.items():
             known = self._brief.get(head, {})
             short = [one for one in those if one not in known and int(sizes[one] + sizes[head]) <= LISTED_BYTES]
-            waiting |= {head: short} if short else {}
+            waiting |= {head: short} if short and len(waiting) < most else {}
         if waiting and budget.allows():
             self._reader.read_ahead(one for head, those in waiting.items() for one in (head, *those))
         for head, those in waiting.items():

@@ -22,8 +22,9 @@ from neardup.review.desk.verdicts import Fates, VerdictIndex
 from neardup.review.source import GroupLine, MemberItem, MemberLine, PairLine, known_number
 from neardup.tables import Int64s
 
-NAMED_MEMBERS, LEAST_TITLE, FEW = 300, 3, 6
-"""Members whose names make the title of a group, letters of a title, and members that a list compares."""
+NAMED_MEMBERS, LEAST_TITLE, FEW, READ = 300, 3, 6, 5
+"""Members whose names make the title of a group, letters of a title, members of a group that a list compares as a
+whole, and such groups that one page reads."""
 _SHOWN, FOLDER = 200, 64
 """Columns of a value of the input, and of the folder of a group, that are shown."""
 _REPLY = re.compile(r"\A(?:(?:re|fwd?|aw|wg|sv|vs|tr|rv)(?:\[\d+\])?: *)+", re.IGNORECASE)
@@ -70,16 +71,17 @@ class Lines:
         seconds = self.reader.seconds * self.alike.share_listed
         listed = Budget(seconds)
         least = {group: [place] for group in groups if (place := self._least(group)) >= 0}
-        self._compare(least, listed)
+        self._compare(least, listed, len(groups))
         if listed.seconds_left() > seconds / 2:  # texts are read
             few = (group for group in groups if self.made.pairs[group] <= FEW)
-            self._compare({group: self._near(group).tolist() for group in few}, listed)
+            self._compare({group: self._near(group).tolist() for group in few}, listed, READ)
         return tuple(self._group(group, budget) for group in groups)
 
-    def _compare(self, some: dict[int, list[int]], budget: Budget) -> None:
+    def _compare(self, some: dict[int, list[int]], budget: Budget, most: int) -> None:
         """Compare the members at some places of groups with their representatives."""
         heads, members = self.made.heads, self.index.members
-        self.alike.compare({int(heads[group]): members[places].tolist() for group, places in some.items()}, budget)
+        by_head = {int(heads[group]): members[places].tolist() for group, places in some.items()}
+        self.alike.compare(by_head, budget, most)
 
     def _near(self, group: int) -> Int64s:
         """Return the places of the members to judge."""
