@@ -25,7 +25,7 @@ from statistics import median
 import numpy as np
 
 import neardup as nd
-from table import Report
+from table import Report, seconds
 
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 BESIDE = (0.5, 0.8, 0.95)
@@ -86,17 +86,6 @@ def shapes(number: int) -> Iterator[tuple[str, list[set[int]]]]:
     yield "copies", with_copies(random, number)
 
 
-def spent(work: Callable[[], object]) -> float:
-    """The median of the processor seconds of some calls, after one that does not count."""
-    work()
-    times = []
-    for _ in range(ROUNDS):
-        begin = time.process_time()
-        work()
-        times.append(time.process_time() - begin)
-    return median(times)
-
-
 def printed(command: list[str]) -> list[str]:
     """The words that a program prints."""
     return subprocess.check_output(command, text=True).split()
@@ -123,8 +112,10 @@ def row_of(
     """Our seconds beside those of the C++ program, and the numbers of pairs."""
     pairs, whole, join_alone = compiled()
     table = nd.join(sets, threshold=threshold, threads=1)
-    join = spent(lambda: nd.join(sets, threshold=threshold, threads=1))
-    find = spent(lambda: nd.find(sets=sets, threshold=threshold, threads=1, method="exact"))
+    join = seconds(lambda: nd.join(sets, threshold=threshold, threads=1), ROUNDS, time.process_time)
+    find = seconds(
+        lambda: nd.find(sets=sets, threshold=threshold, threads=1, method="exact"), ROUNDS, time.process_time
+    )
     same = "" if table.num_rows == pairs else f" ({pairs - table.num_rows:+} in C++)"
     within = "yes" if find <= 1.5 * join + 0.1 else f"no: {1.5 * join + 0.1:.2f}"
     return [f"{table.num_rows:,}{same}", whole, join_alone, join, join / whole, find, within]

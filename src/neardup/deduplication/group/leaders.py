@@ -172,9 +172,10 @@ def group(
     old = OldDocuments(first_new, rules.of_old)
     with progress.stage("group", len(rank), "documents") as advance:
         lists = partner_lists(pairs, len(rank), criterion.measure, old, room)
-        few = _few_pairs(hubs, _partners_elsewhere(lists, hubs), first_new, rules, room)
-        if few is not None:
-            pairs, hubs = pairs.union(room, few), empty_index(len(rank))
+        few = _few_pairs(hubs, lists, first_new, rules, room) if len(hubs.documents) else None
+        hubs = hubs if few is None else empty_index(len(rank))
+        if few:
+            pairs = pairs.union(room, few)
             lists = partner_lists(pairs, len(rank), criterion.measure, old, room)
         alive = with_partners(hubs)
         groups = _groups_of(lists, hubs, alive, rank, old, rules, advance)
@@ -228,14 +229,13 @@ def _groups_of(
     return Groups(*formation.groups)
 
 
-def _few_pairs(
-    hubs: PrefixIndex, elsewhere: Int64s, first_new: int, rules: GroupRules, room: PairRoom
-) -> Pairs | None:
+def _few_pairs(hubs: PrefixIndex, lists: Links, first_new: int, rules: GroupRules, room: PairRoom) -> Pairs | None:
     """The pairs of hub documents; None if there are many, or a document has more than CROWD partners.
 
     Leaders then look for their members one by one, and few of the pairs in large clusters are ever counted.
-    ``elsewhere`` (int64[hubs]) counts the partners that are not hub documents.
+    ``lists`` are those of the pairs that are known.
     """
+    elsewhere = _partners_elsewhere(lists, hubs)
     total, partners, most = 0, elsewhere.copy(), min(_FEW * len(elsewhere), room.most)
     search = HubSearch(rules.criterion, ~with_partners(hubs), elsewhere, None, first_new)
     tables = [VERIFIED.empty_table()]
