@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 432,  # 431 before reports were verified
-    "import lines": 6838,  # 6,802 before shared comparisons, 6,810 before public records
+    "modules": 438,  # 432 before measures of weights
+    "import lines": 6950,  # 6,838 before measures of weights
     "modules below 100 lines": 11,
     "constants after the first function": 184,
     "modules named by a participle": 0,
