@@ -7,7 +7,8 @@ third were estimated .05 too low. The MinHash of this program mixes first; prefe
 """
 
 from collections.abc import Sequence
-from math import exp, isqrt, lgamma, log
+from itertools import count
+from math import exp, gcd, lgamma, log
 from typing import Any
 
 import numpy as np
@@ -90,12 +91,17 @@ class ModP(_Linear):
     """(a·x + b) mod p (Broder and others 1998; Leskovec, Rajaraman and Ullman, section 3.3).
 
     For ids, x are the ids themselves, row numbers below ``prime``; for texts, the shingle hashes mod ``prime``.
-    The default prime is the largest below 2³². ``coefficients`` are pairs (a, b) in place of ``slots`` drawn with
-    ``seed``, a from 1 and b from 0 to p − 1.
+    ``prime`` is the modulus p, from 2 to 2³² − 1; the default is the largest prime below 2³². ``coefficients`` are
+    pairs (a, b) in place of ``slots`` drawn with ``seed``, a from 1 and b from 0 to p − 1. A function permutes the
+    numbers 0 … p − 1 if a and p have no common divisor (``permutes``): with a prime each function does, and with
+    any modulus each that is drawn.
 
     >>> textbook = ModP(prime=17, coefficients=[(4, 9), (14, 4), (8, 14), (3, 10)])
     >>> textbook.of_ids([1, 5]).values.tolist()
     [12, 1, 3, 8]
+    >>> exercise = ModP(prime=6, coefficients=[(2, 1), (3, 2), (5, 2)])
+    >>> exercise.of_ids([2, 5]).values.tolist(), exercise.permutes.tolist()
+    ([5, 2, 0], [False, False, True])
     """
 
     family = "mod-p"
@@ -111,9 +117,7 @@ class ModP(_Linear):
         length: int = 5,
         unit: str = "word",
     ) -> None:
-        self.prime = whole_number("prime", prime, 2, self.LARGEST)
-        if any(self.prime % divisor == 0 for divisor in range(2, isqrt(self.prime) + 1)):
-            raise SettingError(f"prime is {prime}", "a prime number above the number of rows")
+        self.prime = whole_number("prime", prime, 2, (1 << 32) - 1)
         super().__init__(slots, seed, coefficients, length, unit)
 
     @property
@@ -121,8 +125,16 @@ class ModP(_Linear):
         """The prime, the slots, and the seed or the coefficients."""
         return {"prime": self.prime, **self._functions}
 
+    @property
+    def permutes(self) -> Bools:
+        """Which functions permute the numbers 0 … p − 1, bool[slots]."""
+        coprime: Bools = np.gcd(self.coefficients[:, 0], np.uint64(self.prime)) == 1
+        return coprime
+
     def _function(self, one: int, other: int) -> tuple[int, int]:
-        return 1 + one % (self.prime - 1), other % self.prime
+        # from a random a upwards to the next one that makes a permutation: of a prime, a itself
+        a = next(a for a in count(1 + one % (self.prime - 1)) if gcd(a, self.prime) == 1)
+        return a % self.prime, other % self.prime
 
     def _check(self, coefficients: Coefficients) -> list[list[int]]:
         pairs = super()._check(coefficients)
@@ -135,7 +147,7 @@ class ModP(_Linear):
         return pairs
 
     def _elements(self, ids: Ids) -> UInt64s:
-        return self._require_below(super()._elements(ids), self.prime, f"the prime {self.prime}")
+        return self._require_below(super()._elements(ids), self.prime, f"the modulus {self.prime}")
 
     def _reduce(self, sums: UInt64s) -> UInt64s:
         return sums % np.uint64(self.prime)

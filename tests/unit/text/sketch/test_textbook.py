@@ -18,7 +18,7 @@ from neardup.text.sketch.textbook import BBit, ModP, MultiplyShift
 from support import reference, reference_families, strategies
 from support.messages import assert_refused
 
-PRIMES = st.sampled_from([2, 17, 10_007, ModP.LARGEST])
+MODULI = st.sampled_from([2, 6, 17, 10_000, 10_007, ModP.LARGEST, 2**32 - 1])
 ROWS = st.lists(st.integers(0, 2**32 - 1), max_size=40)
 
 
@@ -26,7 +26,7 @@ def functions(family: Any) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in family.coefficients]
 
 
-@given(ROWS, PRIMES, st.integers(0, 2**63 - 1))
+@given(ROWS, MODULI, st.integers(0, 2**63 - 1))
 def test_mod_p_of_row_numbers(rows: list[int], prime: int, seed: int) -> None:
     rows = [row % prime for row in rows]
     family = ModP(9, prime=prime, seed=seed)
@@ -67,10 +67,30 @@ def test_the_functions_of_the_walk_through() -> None:
     assert MultiplyShift(bits=5, coefficients=odd).of_ids(rows).values.tolist() == expected.tolist()
 
 
-def test_the_largest_numbers_do_not_overflow() -> None:
-    top = ModP.LARGEST - 1
-    family = ModP(coefficients=[(top, top)])
-    assert family.of_ids([top]).values.tolist() == [(top * top + top) % ModP.LARGEST]
+@pytest.mark.parametrize("modulus", [ModP.LARGEST, 2**32 - 1])
+def test_the_largest_numbers_do_not_overflow(modulus: int) -> None:
+    top = modulus - 1
+    family = ModP(prime=modulus, coefficients=[(top, top)])
+    assert family.of_ids([top]).values.tolist() == [(top * top + top) % modulus]
+
+
+@given(st.integers(2, 300), st.integers(0, 2**63 - 1), st.data())
+def test_which_functions_are_permutations(modulus: int, seed: int, data: st.DataObject) -> None:
+    drawn = ModP(20, prime=modulus, seed=seed)
+    pairs = st.tuples(st.integers(1, modulus - 1), st.integers(0, modulus - 1))
+    given = ModP(prime=modulus, coefficients=data.draw(st.lists(pairs, min_size=1, max_size=5)))
+    for family in (drawn, given):
+        orders = family.values(range(modulus)).T.tolist()
+        assert family.permutes.tolist() == [sorted(order) == list(range(modulus)) for order in orders]
+    assert drawn.permutes.all()
+
+
+def test_the_minhash_values_of_exercise_3_3_3() -> None:
+    """Leskovec, Rajaraman and Ullman, section 3.3: six rows from 0, modulus 6, and true permutations."""
+    family = ModP(prime=6, coefficients=[(2, 1), (3, 2), (5, 2)])
+    signatures = [family.of_ids(rows).values.tolist() for rows in ([2, 5], [0, 1], [3, 4], [0, 2, 4])]
+    assert signatures == [[5, 2, 0], [1, 2, 1], [1, 2, 4], [1, 2, 0]]
+    assert family.permutes.tolist() == [False, False, True]
 
 
 @given(ROWS, ROWS)
@@ -172,8 +192,8 @@ def test_what_may_reach_a_threshold() -> None:
     ("make", "message"),
     [
         (lambda: ModP(0), "slots is 0"),
-        (lambda: ModP(prime=15), r"prime is 15\. Allowed: a prime number"),
-        (lambda: ModP(prime=2**32 + 15), "prime is 4294967311"),
+        (lambda: ModP(prime=1), r"prime is 1\. Allowed: a whole number from 2 to 4294967295"),
+        (lambda: ModP(prime=2**32), "prime is 4294967296"),
         (
             lambda: ModP(prime=17, coefficients=[(17, 1)]),
             r"\(17, 1\) make no order of numbers below 17",
@@ -199,7 +219,7 @@ def test_parameters_that_are_refused(make: Any, message: str) -> None:
 
 def test_row_numbers_that_are_refused() -> None:
     assert_refused(
-        (InputError, r"hold 17\. Allowed: Row numbers .*prime 17", lambda: ModP(prime=17).of_ids([1, 17])),
+        (InputError, r"hold 17\. Allowed: Row numbers .*modulus 17", lambda: ModP(prime=17).of_ids([1, 17])),
         (InputError, "", lambda: MultiplyShift().of_ids([2**32])),
         (InputError, r"hold 1\.5\. Allowed: .*whole numbers", lambda: BBit(nd.MinHash()).of_ids([1.5])),  # type: ignore[list-item]
         (InputError, r"a int\. Allowed: .*whole numbers", lambda: ModP().of_ids(5)),  # type: ignore[arg-type]
