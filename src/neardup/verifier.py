@@ -41,8 +41,9 @@ LEAVING_OUT = "mask", "ignore_numbers", "stop_words", "tokenizer", "ignore_commo
 UNUSUAL = "across", "no_self", "only_contained", "decisions", "regrouped_from", "large_clusters"
 NUMBER = r"(?i)\s*[-+]?(\d[\d_]*)?\.?\d*(e[-+]?\d+)?\s*|.*(inf|nan).*"  # texts that a program may read as numbers
 ERRORS = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError, EOFError, pa.ArrowException
-SETS = "resemblance", "containment", "overlap", "vocabulary", "multiset"  # the measures that are derived here
-FORMULAS = {"overlap": "smaller", "containment": "own", "chunk-longest": "larger", "lcs": "both"}
+SETS = *("resemblance", "containment", "overlap", "overlap-max", "dice"), "vocabulary", "multiset"  # derived here
+FORMULAS = {"overlap": "smaller", "containment": "own", "overlap-max": "larger", "dice": "both"}
+FORMULAS |= {"chunk-longest": "larger", "lcs": "both"}
 SIDES = {"new-in-old": ("own", "this document in that one"), "old-in-new": ("other", "that document in this one")}
 SIDES["either"] = "smaller", "the smaller one in the larger one"
 PLAIN = "", ".txt", ".text", ".md"  # suffixes of documents that are their text; of others the stored text counts
@@ -67,8 +68,7 @@ SPACELESS = """CJK UNIFIED IDEOGRAPH,CJK COMPATIBILITY IDEOGRAPH,IDEOGRAPHIC ITE
 IDEOGRAPHIC NUMBER ZERO,HANGZHOU NUMERAL,OLD CHINESE ITERATION,VIETNAMESE ALTERNATE READING
 HIRAGANA,HENTAIGANA,THAI,LAO,KHMER,MYANMAR""".replace("\n", ",").split(",")
 CONNECTORS, TATWEEL = "_\u203f\u2040\u2054", "\u0640"  # which do not count at the edges of a token, and nowhere
-SAME = "same words; "
-SPACES = r"[^\S\x1c-\x1f]+"  # the property White_Space
+SAME, SPACES = "same words; ", r"[^\S\x1c-\x1f]+"  # the latter is the property White_Space
 UNSEEN, GONE = object(), "nothing"  # a value that is not derived, and one that is not there
 URL_STATES = "states of files at URLs: copies were read"
 
@@ -542,7 +542,7 @@ class Verifier:
                 starts = range(max(1, len(doc.units) - length + 1))
                 doc.runs = [number(doc.units[i : i + length], len(self.numbers)) for i in starts]
                 doc.shingles = doc.elements = frozenset(doc.runs)
-                if self.measure in SETS[3:]:
+                if self.measure in SETS[-2:]:
                     counts = Counter(doc.runs if self.measure == "multiset" else {*units_of(doc.text, "word")})
                     repeats = ((one, k) for one, count in counts.items() for k in range(count))
                     doc.elements = frozenset(number(one, len(self.numbers)) for one in repeats)
@@ -604,9 +604,9 @@ class Verifier:
         row = {"id_a": self._id(pair[0]), "id_b": self._id(pair[1])} | record(PAIR, shared or [UNSEEN] * 3)
         both, a, b = shared = shared or tuple(line[name] for name in PAIR)
         row |= {"resemblance": both / (a + b - both), "containment_a": both / a, "containment_b": both / b}
-        if self.measure not in SETS[:3]:
+        if self.measure not in SETS[:-2]:
             row |= record(MEASURED, counts or [UNSEEN] * 3)
-        counts = counts or (shared if self.measure in SETS[:3] else tuple(line[name] for name in MEASURED))
+        counts = counts or (shared if self.measure in SETS[:-2] else tuple(line[name] for name in MEASURED))
         part, whole = ratio(self.formula, *counts)
         row |= {self.measure.replace("-", "_"): part / whole} if self.measure not in SETS[:2] else {}
         row |= {"a_in_reference": not self.docs[pair[0]].new} if "a_in_reference" in line else {}

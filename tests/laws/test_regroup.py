@@ -41,6 +41,8 @@ RULES: list[dict[str, Any]] = [
     {"keep": "longest"},
     {"keep": "first", "only_contained": 0.97, "measure": "containment"},
     {"keep": "last", "measure": "overlap"},
+    {"keep": "first", "measure": "overlap-max"},
+    {"keep": "longest", "measure": "dice", "only_contained": 0.9},
     {"keep": "max:score", "only_contained": 0.9},
     {"keep": "longest", "measure": "chunk-union", "matching": "information"},
     {"keep": "first", "measure": "chunk-longest", "only_contained": 0.9},

@@ -21,7 +21,7 @@ from support.messages import has_parts
 from support.reference_matching import shingles
 from support.reference_measured import counted_pairs, different, different_tokens
 
-OF_SHINGLES = (("resemblance", "literal"), ("containment", "literal"), ("overlap", "literal"))
+OF_SHINGLES = tuple((name, "literal") for name in ("resemblance", "containment", "overlap", "overlap-max", "dice"))
 MEASURES = (*OF_SHINGLES, *reference_measured.MEASURES)
 EVERY = pytest.mark.parametrize(("measure", "matching"), MEASURES)
 SETS = ("own", "law_de", "license_texts", "irplag_java", "udhr")
@@ -91,13 +91,15 @@ def all_values(name: str, measure: str, matching: str) -> dict[tuple[int, int], 
         counted = counted_pairs(name, matching if measure.startswith("chunk") else measure)
         return {pair: counts.value(measure) for pair, counts in counted.items()}
     sets = [set(shingles(tokens, 5)) for tokens in different_tokens(name)]
-    whole: dict[str, Callable[[int, int, int], int]] = {
+    whole: dict[str, Callable[[int, int, int], int | Fraction]] = {
         "resemblance": lambda shared, a, b: a + b - shared,
         "containment": lambda shared, a, b: min(a, b),
         "overlap": lambda shared, a, b: min(a, b),
+        "overlap-max": lambda shared, a, b: max(a, b),
+        "dice": lambda shared, a, b: Fraction(a + b, 2),
     }
     return {
-        (a, b): Fraction(shared, whole[measure](shared, len(sets[a]), len(sets[b])))
+        (a, b): shared / Fraction(whole[measure](shared, len(sets[a]), len(sets[b])))
         for a, b in combinations(range(len(sets)), 2)
         if (shared := len(sets[a] & sets[b]))
     }

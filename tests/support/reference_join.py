@@ -124,8 +124,9 @@ def counted_pairs(
         one, other = counts[0][a], counts[right is not None][b]
         shared, size_a, size_b = (each.total() for each in (one & other, one, other))
         held = min(size_a, size_b) if right is None else size_a
-        smaller = min(size_a, size_b)
-        whole = {"containment": held, "overlap": smaller}.get(measure, size_a + size_b - shared)
-        if shared and Fraction(shared, whole) >= least:
+        smaller, larger = sorted((size_a, size_b))
+        wholes = {"containment": held, "overlap": smaller, "overlap-max": larger, "dice": (size_a + size_b) / 2}
+        whole = wholes.get(measure, size_a + size_b - shared)
+        if shared and shared / Fraction(whole) >= least:
             rows.append((a, b, shared / whole, shared, size_a, size_b))
     return rows

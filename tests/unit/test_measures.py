@@ -20,9 +20,9 @@ import neardup.settings.measures as measures
 from neardup.kernels.formulas import DICE, LARGER
 for row in (
     measures.Measure(
-        "dice", "shingles", DICE, "dice: 2·|A∩B|/(|A|+|B|)", "shingles",
-        (measures.Value("dice", "Twice the common shingles, as a share of the shingles of both.", "Dice"),),
-        alias="sorensen",
+        "bray", "shingles", DICE, "bray: 2·|A∩B|/(|A|+|B|)", "shingles",
+        (measures.Value("bray", "Twice the common shingles, as a share of the shingles of both.", "Bray"),),
+        alias="curtis",
     ),
     measures.Measure(
         "words-longest", "words", LARGER, "words-longest: common words/the larger vocabulary", "different words",
@@ -42,7 +42,7 @@ from neardup.settings import FIELDS
 words = [set(text) for text in ("abcdef", "abcdeg", "ab", "abh", "abcxyz", "qrs", "abcdefghijkl")]
 texts = [" ".join(sorted(own)) for own in words]
 value = {
-    "dice": lambda a, b: 2 * len(a & b) / (len(a) + len(b)),
+    "bray": lambda a, b: 2 * len(a & b) / (len(a) + len(b)),
     "words-longest": lambda a, b: len(a & b) / max(len(a), len(b)),
 }
 for measure, of in value.items():
@@ -69,7 +69,7 @@ for measure, of in value.items():
         assert "With method lsh, measure resemblance" in str(refused)
     else:
         raise AssertionError(measure)
-assert nd.Settings.of(measure="sorensen").search.measure == "dice"
+assert nd.Settings.of(measure="curtis").search.measure == "bray"
 """
 
 

@@ -35,6 +35,8 @@ ALLOWED: dict[str, list[Any]] = {
         "resemblance",
         "containment",
         "overlap",
+        "overlap-max",
+        "dice",
         "vocabulary",
         "multiset",
         "chunk-longest",

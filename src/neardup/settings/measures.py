@@ -145,6 +145,30 @@ _ROWS = (
         ),
     ),
     Measure(
+        "overlap-max",
+        "shingles",
+        LARGER,
+        "overlap-max |A∩B|/max(|A|,|B|)",
+        "shingles",
+        (
+            Value(
+                "overlap_max",
+                "Of the shingles of the document with more of them, the share that is in the other one.",
+                "overlap, larger",
+            ),
+        ),
+        alias="braun-blanquet",
+    ),
+    Measure(
+        "dice",
+        "shingles",
+        DICE,
+        "dice 2·|A∩B|/(|A|+|B|)",
+        "shingles",
+        (Value("dice", "Twice the common shingles, as a share of the shingles of A and of B together.", "Dice"),),
+        alias="sorensen",
+    ),
+    Measure(
         "vocabulary",
         "words",
         RESEMBLANCE,

@@ -51,6 +51,8 @@ _FOLLOWED = frozenset(
 )
 """The settings that a run on Spark follows; it refuses all others."""
 
+_MEASURES = [name for name, measure in MEASURES.items() if measure.of_shingles]
+
 LOGGING = Path(__file__).parent / "log4j2.properties"
 """How the driver logs when the command starts it: what goes wrong, and lost tasks and machines."""
 
@@ -74,14 +76,14 @@ def checked(values: Mapping[str, Any]) -> Settings:
     if settings.by_simhash:
         refused.append("sketch simhash")
     measure = settings.search.measure
-    if not MEASURES[measure].of_shingles:
+    if measure not in _MEASURES:
         refused.append(f"measure {measure}")
     if keep_columns(settings.keep.keep):
         refused.append("keep by a column, such as digital by origin")
     if refused:
         raise SettingError(
             f"A run on Spark does not have: {', '.join(refused)}",
-            "Resemblance, containment or overlap, by LSH or exactly; keep longest, first, last or none",
+            f"Measures of shingles ({', '.join(_MEASURES)}), resemblance also by LSH; keep longest, first, last or none",
             "Leave them out, or run on one machine (neardup.find, or the command without --engine)",
         )
     return settings

@@ -30,6 +30,8 @@ NAMES = [
     "containment_a",
     "containment_b",
     "overlap",
+    "overlap_max",
+    "dice",
     "vocabulary",
     "multiset",
     "chunk_longest_literal",
@@ -109,6 +111,8 @@ def test_set_measures_are_those_of_the_sets(texts: tuple[str, str]) -> None:
             assert found["containment_a"] == len(a & b) / len(a)
             assert found["containment_b"] == len(a & b) / len(b)
             assert found["overlap"] == len(a & b) / min(len(a), len(b))
+            assert found["overlap_max"] == len(a & b) / max(len(a), len(b))
+            assert found["dice"] == 2 * len(a & b) / (len(a) + len(b))
         if bags[0] | bags[1]:
             assert found["vocabulary"] == len(bags[0] & bags[1]) / len(bags[0] | bags[1])
 

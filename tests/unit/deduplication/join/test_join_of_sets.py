@@ -20,7 +20,7 @@ from neardup.errors import InputError, SettingError
 from support import reference_join
 from support.messages import has_parts
 
-MEASURES = ("resemblance", "containment", "overlap", "multiset")
+MEASURES = ("resemblance", "containment", "overlap", "overlap-max", "dice", "multiset")
 SETS = [["a", "b"], ["b", "a", "c"], [], ["x"]]
 ONES = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 1]])
 NUMBERS = [[ord(element) for element in one] for one in SETS]
