@@ -214,14 +214,25 @@ def __getattr__(name: str) -> object:
                 raise
             raise ImportError(message_of(*without_core(error.name)), name=error.name) from error
     else:
-        import sys
-
-        from neardup.display.spellings import missing_attribute_error
-
-        spellings = {each: repr(each) for each in __all__}
-        raise missing_attribute_error("module 'neardup'", name, spellings, sys.modules[__name__])
+        raise _missing_name_error(name)
     globals()[name] = value
     return value
+
+
+def _missing_name_error(name: str) -> Exception:
+    """Return the error for a name that the package lacks; an import of the name has a hint, too."""
+    import sys
+    from importlib.util import find_spec
+
+    from neardup.display.spellings import missing_attribute_error
+
+    spellings = {each: repr(each) for each in __all__}
+    error = missing_attribute_error("module 'neardup'", name, spellings, sys.modules[__name__])
+    # Python asks for the attribute, then for a module, and its own error would have no hint
+    importing = sys._getframe(2).f_code.co_name == "_handle_fromlist"
+    if importing and "?" in str(error) and find_spec(f"{__name__}.{name}") is None:
+        return ImportError(f"cannot import {name!r}: {error}", name=__name__)
+    return error
 
 
 def _checking_keywords(module: "ModuleType", name: str) -> "Any":
@@ -229,27 +240,17 @@ def _checking_keywords(module: "ModuleType", name: str) -> "Any":
 
     The function is replaced in its module, where a pickled function is looked up; of a class, ``__init__`` is.
     """
-    from functools import wraps
     from inspect import isclass, isfunction
 
-    from neardup.settings import require_known_keywords
+    from neardup.display.spellings import checking_keywords
 
     value = getattr(module, name)
-    function = value.__init__ if isclass(value) else value
-    if not isfunction(function):
-        return value
-
-    @wraps(function)
-    def call(*given: "Any", **keywords: "Any") -> "Any":
-        if keywords:
-            require_known_keywords(function, name, keywords)
-        return function(*given, **keywords)
-
-    if isclass(value):
-        value.__init__ = call  # type: ignore[method-assign]
-        return value
-    setattr(module, name, call)
-    return call
+    if isclass(value) and isfunction(value.__init__):
+        value.__init__ = checking_keywords(value.__init__, name)  # type: ignore[method-assign]
+    elif isfunction(value):
+        value = checking_keywords(value, name)
+        setattr(module, name, value)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -58,7 +58,8 @@ MOST_ARROWS = 50
 WORDS = ("errors", "tables", "runtime", "unicode", "settings", "display")
 """What all wings use, in one place of the picture."""
 LAYERS = (
-    ("errors", "tables", "display", "kernels", "verifier"),
+    ("errors", "tables", "kernels", "verifier"),
+    ("display",),
     ("runtime", "unicode"),
     ("settings",),
     ("io",),

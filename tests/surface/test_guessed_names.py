@@ -18,6 +18,7 @@ TEXTS = [A, B, "lunch?"]
 SKETCH = nd.MinHash().of(A)
 BY_ID: dict[Any, str | None] = {"a/1": A, "a/2": B, 7: "lunch?", "b": None}
 PAIRS = list(BY_ID.items())
+STORED = nd.Collection.__new__(nd.Collection)  # its methods refuse a keyword before they open anything
 
 
 def indexed(texts: dict[str, str]) -> Any:
@@ -65,6 +66,13 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "an id twice": (lambda: nd.find([("a", A), ("a", B)]), "each name one document"),
     "a list of lists": (lambda: nd.find([["a", A]]), "(id, text)"),
     "names of files by id": (lambda: nd.find({"a": __file__}), "Path(name)"),
+    "on_duplicate of one document": (lambda: STORED.put("a", A, near=0.8, on_duplicate="link"), "'on_near'"),
+    "threshold of a search": (lambda: STORED.near(A, threshold=0.3), "'overlap'"),
+    "limits of a search": (lambda: STORED.search("lunch", limits=3), "'limit'"),
+    "a window of a view": (lambda: STORED.view(second=2), "'seconds'"),
+    "treshold of an index": (lambda: nd.Index().add("a", A, treshold=0.3), "Allowed: id, signature"),
+    "force": (lambda: nd.find(TEXTS).save("never", force=True), "'overwrite'"),
+    "a class with slots": (lambda: next(iter(nd.find(TEXTS, threshold=0.5))).rows(member=1), "Allowed: "),
     "lists of tokens": (lambda: nd.jaccard(A.split(), B.split()), "set(a)"),
 }
 
@@ -82,6 +90,34 @@ def test_a_name_that_nothing_resembles_has_no_suggestion() -> None:
         with pytest.raises(AttributeError) as refused:
             getattr(nd, name)
         assert str(refused.value) == f"module 'neardup' has no attribute {name!r}"
+
+
+@pytest.mark.parametrize("name", ["similarity", "jacard", "MinHashLSH"])
+def test_an_import_has_the_right_spelling(name: str) -> None:
+    with pytest.raises(ImportError) as refused:
+        exec(f"from neardup import {name}")
+    assert "Did you mean '" in str(refused.value)
+    assert not hasattr(nd, name)
+
+
+def test_a_module_and_a_name_that_nothing_resembles_are_imported_as_ever() -> None:
+    from neardup import verifier
+
+    assert verifier.__name__ == "neardup.verifier"
+    with pytest.raises(ImportError) as refused:
+        exec("from neardup import frobnicate")
+    assert "Did you mean" not in str(refused.value)
+
+
+def test_a_coroutine_is_one_that_checks_its_keywords() -> None:
+    import asyncio
+    from inspect import iscoroutinefunction, signature
+
+    assert iscoroutinefunction(nd.AsyncClient.search)
+    assert "limit" in signature(nd.Client.search).parameters
+    with pytest.raises(neardup.SettingError) as refused:
+        asyncio.run(nd.AsyncClient("http://localhost:1").search("lunch", limits=3))
+    assert "'limit'" in str(refused.value)
 
 
 WORKS: dict[str, tuple[Callable[[], object], object]] = {
@@ -133,6 +169,8 @@ def test_a_public_function_is_found_where_pickle_looks_for_it() -> None:
 
 
 def test_rows_of_peers_have_names_of_ours() -> None:
+    from inspect import signature
+
     from neardup.cli.commands import COMMANDS
 
     ours = {plain(name) for name in (*neardup.__all__, *FIELDS)}
@@ -141,5 +179,6 @@ def test_rows_of_peers_have_names_of_ours() -> None:
     }
     for name in neardup.__all__:
         kind = getattr(neardup, name)
+        ours |= {*signature(getattr(kind, "near", kind)).parameters} if callable(kind) else set()
         ours |= set(map(plain, [*dir(kind), *getattr(kind, "__dataclass_fields__", ())]))
     assert {name for row in PEERS for name in row.split() if plain(name) not in ours} == set()

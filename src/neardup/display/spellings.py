@@ -4,7 +4,12 @@ A name is sought in one table of the words of others, and else by its letters (R
 ``difflib``).
 """
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, wraps
+from typing import Any, get_type_hints
+
+from neardup.errors import UnknownKeywordError
 
 PEERS: Mapping[str, str] = {
     # names of the package
@@ -31,6 +36,7 @@ PEERS: Mapping[str, str] = {
     # keywords, and options of the command line
     "threshold": "at near similarity sim jaccard cutoff min_similarity similarity_threshold jaccard_threshold "
     "least overlap score_cutoff min_jaccard minimum_jaccard",
+    "overlap": "threshold similarity min_containment containment",
     "slots": "num_perm permutations num_hashes hashes n_hashes hash_count perms",
     "bits": "f b",
     "distances": "distance hamming hamming_distance",
@@ -140,3 +146,57 @@ def missing_attribute_error(owner: str, name: str, spellings: Mapping[str, str],
     near = meant(name, (each for each in spellings if not each.startswith("_")))
     message = f"{owner} has no attribute {name!r}. {_question(spellings[each] for each in near)}"
     return AttributeError(message.removesuffix(". "), obj=of)  # without its name, the traceback adds no guess
+
+
+def require_known_keywords(function: Callable[..., Any], owner: str, given: Mapping[str, Any]) -> None:
+    """Raise UnknownKeywordError for the first of the ``given`` keywords that ``owner``, this function, lacks.
+
+    >>> require_known_keywords(sorted, "sorted", {"revers": True})
+    Traceback (most recent call last):
+    neardup.errors.UnknownKeywordError: sorted() has no keyword 'revers'. Did you mean 'reverse'?
+    """
+    known = _keywords(function)
+    unknown = next((name for name in given if name not in known), None)
+    if unknown is not None and "**" not in known:
+        hint = near_miss(unknown, known)
+        raise UnknownKeywordError(
+            f"{owner}() has no keyword {unknown!r}", "" if hint else ", ".join(known) or "No keyword", hint
+        )
+
+
+@cache
+def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The keywords of a function, with those of its ``Unpack[TypedDict]``; "**" where any is allowed."""
+    names: list[str] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            annotation = inspect.get_annotations(function)[name]
+            if isinstance(annotation, str):  # the module postpones its annotations
+                annotation = eval(annotation, inspect.unwrap(function).__globals__)
+            [of] = getattr(annotation, "__args__", (None,))
+            names += get_type_hints(of) if hasattr(of, "__total__") else ("**",)
+        elif name != "self" and parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+            names.append(name)
+    return tuple(names)
+
+
+def checking_keywords(function: Callable[..., Any], owner: str) -> Callable[..., Any]:
+    """Return a function that names the right keyword for an unknown one before it does its work."""
+
+    @wraps(function)
+    def call(*given: Any, **keywords: Any) -> Any:
+        if keywords:
+            require_known_keywords(function, owner, keywords)
+        return function(*given, **keywords)
+
+    return call
+
+
+def check_keywords_of_methods(owner: type) -> None:
+    """Let the public methods of a class name the right keyword for an unknown one; coroutines stay coroutines."""
+    for name, method in list(vars(owner).items()):
+        awaited = inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
+        if name.startswith("_") or not inspect.isfunction(method) or awaited:
+            continue
+        if method.__globals__ is not globals():  # a class with slots is made twice, of the same methods
+            setattr(owner, name, checking_keywords(method, name))

@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from neardup.display import words as wording
-from neardup.display.spellings import missing_attribute_error
+from neardup.display.spellings import check_keywords_of_methods, missing_attribute_error
 from neardup.display.style import notebook_style, page_style
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def excerpt(text: str, width: int = WORDS) -> str:
 
 
 class Public:
-    """The base of public classes: their view in a notebook, and missing attributes that name the right one.
+    """The base of public classes: their view in a notebook; missing attributes and keywords name the right one.
 
     >>> Public().jaccard
     Traceback (most recent call last):
@@ -235,6 +235,10 @@ class Public:
     """
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        check_keywords_of_methods(cls)
 
     if not TYPE_CHECKING:  # a type checker would take any attribute for one that is there
 

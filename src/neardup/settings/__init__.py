@@ -23,6 +23,6 @@ from neardup.settings.rules import (
     KEEP_DIGITAL, required_share, share_of,
 )
 from neardup.settings.settings import (
-    JoinSettings, Settings, TextSettings, as_compared, ratio, refuse_mistakes, require_known_keywords,
+    JoinSettings, Settings, TextSettings, as_compared, ratio, refuse_mistakes,
 )
 from neardup.settings.stop_words import chosen, is_choice, is_language, language_or_count, stop_words_of

@@ -2,12 +2,10 @@
 
 # ruff: noqa: RUF009  the records are frozen
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from typing import Any, Unpack, get_type_hints
+from typing import Any, Unpack
 
 from neardup.display import near_miss
 from neardup.display.view import PlainData
@@ -263,33 +261,3 @@ def _mistake(name: str, value: Any, fields: Mapping[str, Field], of: str) -> Set
     if field.many and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
         value = value[0]  # the command line makes a list of a single one
     return SettingError(f"{name} is {value!r}", field.rule.allowed, field.rule.hint(field.rule.value(value)))
-
-
-def require_known_keywords(function: Callable[..., Any], owner: str, given: Mapping[str, Any]) -> None:
-    """Raise UnknownKeywordError for the first of the ``given`` keywords that ``owner``, this function, lacks.
-
-    >>> require_known_keywords(Settings.of, "of", {"treshold": 0.8})
-    Traceback (most recent call last):
-    neardup.errors.UnknownKeywordError: of() has no keyword 'treshold'. Did you mean 'threshold'?
-    """
-    known = _keywords(function)
-    unknown = next((name for name in given if name not in known), None)
-    if unknown is not None and "**" not in known:
-        hint = near_miss(unknown, known)
-        raise UnknownKeywordError(f"{owner}() has no keyword {unknown!r}", "" if hint else ", ".join(known), hint)
-
-
-@cache
-def _keywords(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The keywords of a function, with those of its ``Unpack[TypedDict]``; "**" where any is allowed."""
-    names: list[str] = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            annotation = inspect.get_annotations(function)[name]
-            if isinstance(annotation, str):  # the module postpones its annotations
-                annotation = eval(annotation, inspect.unwrap(function).__globals__)
-            [of] = getattr(annotation, "__args__", (None,))
-            names += get_type_hints(of) if hasattr(of, "__total__") else ("**",)
-        elif name != "self" and parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
-            names.append(name)
-    return tuple(names)

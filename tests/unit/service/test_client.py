@@ -404,7 +404,7 @@ def test_wrong_arguments(how: dict[str, Any], kind: type[NeardupError]) -> None:
         Client(**{"url": "http://127.0.0.1:1", **how})
     made = Client("http://127.0.0.1:1")
     assert_refused(
-        (TypeError, "unexpected keyword argument 'nera'", lambda: made.put("a", "text", nera=0.8)),  # type: ignore[call-arg]
+        (TypeError, "Did you mean 'near'", lambda: made.put("a", "text", nera=0.8)),  # type: ignore[call-arg]
         (SettingError, r"measure .*a service", lambda: made.compare("a", "b", measure="x")),
     )
 
