@@ -113,7 +113,7 @@ def _pages(collection: Collection, tokens: Tokens, limits: Limits) -> ReviewApp:
     from neardup.review.desk.desk import Desk
     from neardup.review.live.app import Served, review_app
 
-    return review_app(Desk.of_collection(collection), Served(account(), tokens, limits))
+    return review_app(Desk.of_collection(collection, threaded=True), Served(account(), tokens, limits))
 
 
 def _announce(address: str, pages: bool = False) -> None:
@@ -137,7 +137,7 @@ def review(options: ReviewOptions) -> int:
         from neardup.review.desk.desk import Desk
         from neardup.review.live.app import serve_review
 
-        with closing(Desk.open(options.out)) as desk:
+        with closing(Desk.open(options.out, threaded=True)) as desk:
             ended = False
             with suppress(KeyboardInterrupt):  # a second signal: every decision is stored already
                 ended = serve_review(desk, served, listening)

@@ -245,7 +245,8 @@ class GroupLine:
     kinds: tuple[str, ...] = ()
     """The kinds of difference of its pairs, the most frequent first; () until all are known."""
     places: str = ""
-    """The differences of the members compared by now and the number of their places; "" before the first one."""
+    """The differences of the members compared by now and the number of their places; before the first one
+    ``NOT_YET``, or "" where none waits."""
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
 """Members of a group that differ from their representative in the same places are one line."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from neardup.review.desk.desk import Desk
-from neardup.review.desk.differences import NOT_COMPARED, sorted_by_place
+from neardup.review.desk.differences import NOT_COMPARED, NOT_YET, AlikeMembers, sorted_by_place
+from neardup.review.desk.lines import AlikeSweep
 from neardup.review.source import AlikeCounts, AlikeKind, AlikeLine, Decide, GroupView, Question
 from support.made_reviews import make_result
 
@@ -130,41 +133,122 @@ def test_of_many_places_those_of_the_kind_are_shown(tmp_path: Path) -> None:
         assert [row.texts[2] for row in line.rows] == ["200.00", "300.00", "400.00"]
 
 
-def places_of(desk: Desk, share: float) -> str:
-    """The differences in the list of groups, which compares members in a share of its time."""
-    desk._lines.alike.share_listed = share
+def places_of(desk: Desk) -> str:
+    """The differences of the one group in the list."""
     (group,) = desk.groups(Question()).lines
     return group.places
 
 
-def test_the_list_names_the_places_of_small_groups(desk: Desk) -> None:
-    assert places_of(desk, 0.0) == ""
-    assert places_of(desk, 1.0) == "name, amount, paragraph · 3 places"
+def compared(desk: Desk) -> str:
+    """The differences in the list, after those that wait were compared."""
+    desk._lines.sweep.drain()
+    return places_of(desk)
+
+
+def test_the_list_names_the_places_of_small_groups_when_it_is_loaded_again(desk: Desk) -> None:
+    assert places_of(desk) == places_of(desk) == NOT_YET
+    assert compared(desk) == "name, amount, paragraph · 3 places"
     desk._lines.forget()
-    assert places_of(desk, 0.0) == ""
+    assert places_of(desk) == NOT_YET
+
+
+def test_a_list_reads_no_text_for_places(desk: Desk) -> None:
+    (group,) = desk.groups(Question()).lines
+    held = set(desk._reader._held)
+    assert len(held) == 2  # the representative and the least similar member, for their words and difference
+    desk._lines.sweep.drain()
+    assert len(desk._reader._held) == 1 + group.pairs
 
 
 def test_of_a_large_group_the_list_compares_the_least_similar_member(tmp_path: Path) -> None:
     texts = {f"deed-{n}": DEED.replace("1,200.00", f"{n},100.00") for n in range(8)}
     texts["deed-8"] = texts["deed-0"].replace("Anna Berg", "the Mayor of the town") + NOTICE
     with closing(Desk.open(make_result(tmp_path, texts, threshold=0.3, keep="first"))) as own:
-        assert places_of(own, 1.0) == "words, paragraph · 2 places · 1 of 8 compared"
+        assert places_of(own) == NOT_YET
+        assert compared(own) == "words, paragraph · 2 places · 1 of 8 compared"
         (group,) = own.groups(Question()).lines
         own.group(group.key)
-        assert places_of(own, 0.0) == "amount, words, paragraph · 3 places"
+        assert places_of(own) == "amount, words, paragraph · 3 places"
 
 
 def test_the_list_names_no_places_of_texts_that_are_long_or_not_read(tmp_path: Path) -> None:
     long = " ".join(f"word{n}" for n in range(9000))
     texts = {"long-1": f"{long} 10", "long-2": f"{long} 20", "deed": DEED, "deed-1": DEED + NOTICE}
     with closing(Desk.open(make_result(tmp_path, texts, keep="first"))) as own:
-        own._lines.alike.share_listed = 1.0
+        assert [line.places for line in own.groups(Question(order="place")).lines] == ["", NOT_YET]
+        own._lines.sweep.drain()
         assert [line.places for line in own.groups(Question(order="place")).lines] == ["", "paragraph · 1 place"]
         own.group(own.groups(Question("id:long-1")).lines[0].key)
         assert own.groups(Question("id:long-1")).lines[0].places == "amount · 1 place"
     (tmp_path / "none").mkdir()
     with closing(Desk.open(make_result(tmp_path / "none", TEXTS, store_texts=False, threshold=0.3))) as own:
-        assert places_of(own, 1.0) == ""
+        (tmp_path / "none" / "documents.jsonl").unlink()
+        assert (places_of(own), compared(own)) == (NOT_YET, "")
+
+
+class Members:
+    """Members that are compared by name, in the order in which this is done; some cannot be."""
+
+    def __init__(self, *failing: int) -> None:
+        self.compared: list[int] = []
+        self.failing = failing
+
+    def lacking(self, members: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+        return {head: list(those) for head, those in members.items() if head not in self.compared}
+
+    def compare(self, head: int, members: Sequence[int]) -> None:
+        if head in self.failing:
+            raise ZeroDivisionError
+        self.compared += [head] * bool(members)
+
+
+def sweep_of(members: Members, threaded: bool = False) -> AlikeSweep:
+    return AlikeSweep(cast(AlikeMembers, members), threaded)
+
+
+def test_the_newest_page_is_compared_first_and_the_oldest_one_is_dropped() -> None:
+    members = Members()
+    sweep = sweep_of(members)
+    for page in range(10):
+        sweep.hand_in({10 * page: [1], 10 * page + 1: [2], 5: [3]})
+    assert [sweep.has(head) for head in (0, 11, 20, 5, 6)] == [False, False, True, True, False]
+    sweep.drain()
+    assert members.compared == [90, 91, 5, *(head for page in range(80, 10, -10) for head in (page, page + 1))]
+    assert not sweep.has(5)
+    sweep.hand_in({90: [1]})
+    assert not sweep.has(90)
+
+
+def test_a_group_that_fails_waits_no_more_and_the_others_still_do() -> None:
+    members = Members(1)
+    sweep = sweep_of(members)
+    sweep.hand_in({1: [10], 2: [20]})
+    with pytest.raises(ZeroDivisionError):
+        sweep.drain()
+    assert (sweep.has(1), sweep.has(2), members.compared) == (False, True, [])
+    sweep.drain()
+    assert members.compared == [2]
+
+
+def threads_of_lists() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "members of lists"]
+
+
+def test_a_thread_compares_between_pages_and_ends(tmp_path: Path) -> None:
+    with closing(Desk.open(make_result(tmp_path, TEXTS, threshold=0.3, keep="first"), threaded=True)) as own:
+        own.wait_until_sorted()  # the first page of the list is handed in
+        for thread in threads_of_lists():
+            thread.join()
+        assert places_of(own) == "name, amount, paragraph · 3 places"
+    assert not threads_of_lists()
+
+
+def test_nothing_is_compared_after_the_end() -> None:
+    members = Members()
+    sweep = sweep_of(members, threaded=True)
+    sweep.close()
+    sweep.hand_in({1: [10]})
+    assert (members.compared, threads_of_lists()) == ([], [])
 
 
 def view_of(desk: Desk, kind: AlikeKind | None) -> GroupView:

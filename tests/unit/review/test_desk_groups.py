@@ -522,11 +522,10 @@ def reads(result: Path) -> Iterator[tuple[Desk, CountedReads]]:
 
 def test_a_page_reads_the_stored_texts_once(reads: tuple[Desk, CountedReads]) -> None:
     desk, texts = reads
-    desk._lines.alike.share_listed = 0.0
     first = lines(desk)
     assert (len(first), texts.single) == (3, [])
     assert texts.batches == [5]  # two of each group with differences, one of a group of copies
-    desk._lines.alike.share_listed = 1.0
+    desk._lines.sweep.drain()
     second = lines(desk)
     assert [line.places for line in second.values()] != [line.places for line in first.values()]
     assert lines(desk) == second

@@ -35,7 +35,7 @@ from neardup.review.desk import batches, views
 from neardup.review.desk.facets import Facets
 from neardup.review.desk.filters import GroupFields, document_filter_error, find_groups, find_pairs, kinds_named
 from neardup.review.desk.index import ResultIndex
-from neardup.review.desk.lines import KindSweep, Lines
+from neardup.review.desk.lines import AlikeSweep, KindSweep, Lines
 from neardup.review.desk.metadata import Metadata, Subjects
 from neardup.review.desk.subjects import COLLECTION, QUOTING, CollectionSubject, ResultSubject, Subject
 from neardup.review.desk.texts import LAST_WAIT, TextReader, Whereabouts, WordIndex
@@ -48,8 +48,8 @@ NO_VERDICT = "verdict withdrawn"
 
 LONGEST_NAME = 300
 """Columns of a name in the sentence of an action."""
-SAMPLED = 20
-"""Pairs that are shown before a decision for a whole kind."""
+SAMPLED, AHEAD = 20, 50
+"""Pairs that are shown before a decision for a whole kind; groups whose members are compared before any page."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Jud
     return Judgements(pairs_at(lines, places), f"{verdict_sentence(decision)}: {what}")
 
 
-def _close(threads: list[KindSweep | WordIndex | Thresholds], warming: threading.Thread) -> None:
+def _close(threads: list[AlikeSweep | KindSweep | WordIndex | Thresholds], warming: threading.Thread) -> None:
     for thread in threads:
         thread.close()
     warming.join(LAST_WAIT)
@@ -201,12 +201,12 @@ class Desk:
     change something raise ``ChangedMeanwhileError`` if another action concerned the same documents since ``seen``.
 
     The tables are put in order once, and again when the groups of a collection change; decisions that come later,
-    also from other processes, are applied one by one.
+    also from other processes, are applied one by one. ``threaded``: a thread compares members between pages.
     """
 
-    def __init__(self, subject: Subject) -> None:
-        self._subject, self._lock = subject, threading.RLock()
-        self._threads: list[KindSweep | WordIndex | Thresholds] = []
+    def __init__(self, subject: Subject, *, threaded: bool = False) -> None:
+        self._subject, self._lock, self._threaded = subject, threading.RLock(), threaded
+        self._threads: list[AlikeSweep | KindSweep | WordIndex | Thresholds] = []
         self._read: list[KindSweep | WordIndex] = []
         self._partial = False
         self._build()
@@ -223,7 +223,7 @@ class Desk:
         whereabouts = Whereabouts(index.documents, result.places)
         other = self._query if result.run.action == COLLECTION else None
         metadata = Metadata(index.documents, None if other else result.texts, whereabouts)
-        self._lines = Lines(index, self._made, self._reader, whereabouts, metadata)
+        self._lines = Lines(index, self._made, self._reader, whereabouts, metadata, self._threaded)
         self._subjects = Subjects(index.documents, result.texts)
         self._kinds = KindSweep(self._lines)
         finding = (self._bring_kinds, self._groups_with_words, self._alike, other)
@@ -233,17 +233,17 @@ class Desk:
         self._ordered = views.Ordered(index)
         self._queues = views.Queues(self._lines, self._ordered)
         self._thresholds = Thresholds(result, self._lines)
-        self._threads[:] = (self._kinds, self._words, self._thresholds)
+        self._threads[:] = (self._lines.sweep, self._kinds, self._words, self._thresholds)
 
     @classmethod
-    def open(cls, folder: str | Path, *, read_only: bool = False) -> "Desk":
+    def open(cls, folder: str | Path, *, read_only: bool = False, threaded: bool = False) -> "Desk":
         """Open a result folder."""
-        return cls(ResultSubject(load(folder), folder, read_only=read_only))
+        return cls(ResultSubject(load(folder), folder, read_only=read_only), threaded=threaded)
 
     @classmethod
-    def of_collection(cls, collection: Collection, *, title: str = "") -> "Desk":
+    def of_collection(cls, collection: Collection, *, title: str = "", threaded: bool = False) -> "Desk":
         """Review a collection, which stays open."""
-        return cls(CollectionSubject(collection, title=title))
+        return cls(CollectionSubject(collection, title=title), threaded=threaded)
 
     def close(self) -> None:
         """Close the file of decisions, and stop reading."""
@@ -578,6 +578,8 @@ class Desk:
         self._ordered.warm()
         self._queues.warm()
         self._facets.warm()
+        if self._threaded:  # the first page is compared before anybody asks for it
+            self._lines.hand_in(np.argsort(self._ordered.keys("undecided", self._made))[:AHEAD].tolist())
 
     def wait_until_sorted(self) -> None:
         """Wait until what pages need is sorted."""
@@ -585,9 +587,11 @@ class Desk:
 
     def _refresh(self) -> None:
         """Apply the changes and decisions made since the last call."""
+        self._lines.sweep.yield_to_page()
         renewed = self._subject.refresh()
         if renewed == "tables":
             self._kinds.close()
+            self._lines.sweep.close()
             self._build()
         elif renewed == "texts":
             self._lines.forget()

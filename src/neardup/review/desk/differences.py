@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,7 @@ LISTED_BYTES = 1 << 16
 SHOWN_PLACES, SHOWN_KINDS, WIDTH = 3, 4, 40
 """Places of a line and kinds of a group that are shown, and columns of the text of a place."""
 NO_PLACE, NOT_COMPARED = "no word, number or sign differs", "not compared: long, or not to be read"
+NOT_YET = "not compared yet"
 MOST_LINES, ROWS, MORE_ROWS = 60, 60, 200
 """Lines on a page of a group, and rows of a line there and on a page of its own."""
 
@@ -320,8 +322,6 @@ class AlikeMembers:
 
     seconds_beside = 0.1
     """The time that the page of a pair takes to compare the other members of its group."""
-    share_listed = 1 / 200
-    """The share of the time of a page in which a list compares members of its groups, after its words."""
 
     def __init__(self, documents: ResultDocuments, reader: TextReader) -> None:
         self._documents, self._reader = documents, reader
@@ -336,32 +336,37 @@ class AlikeMembers:
         with self._lock:
             self._brief, self._briefs = {}, 0
 
-    def compare(self, members: Mapping[int, Sequence[int]], budget: Budget, most: int) -> None:
-        """Compare members of the first ``most`` representatives that have new ones, while there is time.
+    def lacking(self, members: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+        """Return the members of representatives that are not compared yet, without long ones.
 
-        Long ones are left to their groups. The texts are read at once, whatever time that takes.
+        Those are left to the page of their group.
         """
         sizes = self._documents.bytes
-        waiting: dict[int, list[int]] = {}
+        lacking: dict[int, list[int]] = {}
         for head, those in members.items():
             known = self._brief.get(head, {})
             short = [one for one in those if one not in known and int(sizes[one] + sizes[head]) <= LISTED_BYTES]
-            waiting |= {head: short} if short and len(waiting) < most else {}
-        if waiting and budget.allows():
-            self._reader.read_ahead(one for head, those in waiting.items() for one in (head, *those))
-        for head, those in waiting.items():
-            if budget.allows():
-                self._compare(head, those, budget, {})
+            lacking |= {head: short} if short else {}
+        return lacking
+
+    def compare(self, head: int, members: Sequence[int]) -> None:
+        """Compare members with their representative for the lists, and keep their places and kinds alone."""
+        if members:
+            self._compare(head, members, Budget(inf), {})
 
     def in_words(self, head: int, members: int) -> str:
         """Return how members differ, of those that are compared by now, and in how many places."""
         with self._lock:
             return places_in_words([*self._brief.get(head, {}).values()], members)
 
-    def _note(self, head: int, member: int, changes: tuple[TextChange, ...] | None) -> None:
-        """Keep the places and kinds of changes, without their texts."""
+    def _note(
+        self, briefs: dict[int, _Changes], head: int, member: int, changes: tuple[TextChange, ...] | None
+    ) -> None:
+        """Keep the places and kinds of changes, without their texts, unless ``briefs`` are dropped meanwhile."""
         brief = changes and tuple(one._replace(before=one.before[:1], after=one.after[:1]) for one in changes)
         with self._lock:
+            if self._brief is not briefs:
+                return
             if self._briefs >= HELD:
                 self._brief, self._briefs = {}, 0
             self._briefs += member not in self._brief.setdefault(head, {})
@@ -386,19 +391,20 @@ class AlikeMembers:
         return {member: known[member] for member in members if member in known}
 
     def _compare(self, head: int, members: Sequence[int], budget: Budget, known: _Changes) -> None:
+        briefs = self._brief
         self._reader.read_ahead([head, *members])
         try:
             first = ChangedText(self._reader.reading(head))
         except (NeardupError, OSError):
             for member in members:
                 known[member] = None
-                self._note(head, member, None)
+                self._note(briefs, head, member, None)
             return
         for member in members:
             if not budget.allows():
                 return
             known[member] = self._changes(first, head, member)
-            self._note(head, member, known[member])
+            self._note(briefs, head, member, known[member])
 
     def _changes(self, first: ChangedText, head: int, member: int) -> tuple[TextChange, ...] | None:
         sizes = self._documents.bytes

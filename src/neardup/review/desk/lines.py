@@ -2,7 +2,8 @@
 
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,14 @@ from neardup.display import beginning, counted, middle_cut, number, shorten, wit
 from neardup.errors import InputError
 from neardup.io.decisions import JudgedPair, Verdict
 from neardup.io.inputs import PLACE
-from neardup.review.desk.differences import AlikeMembers, Comparisons, ComputedPairs, Differences, kind_in_words
+from neardup.review.desk.differences import (
+    NOT_YET,
+    AlikeMembers,
+    Comparisons,
+    ComputedPairs,
+    Differences,
+    kind_in_words,
+)
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier, version_of
 from neardup.review.desk.subjects import COLLECTION
@@ -22,9 +30,9 @@ from neardup.review.desk.verdicts import Fates, VerdictIndex
 from neardup.review.source import GroupLine, MemberItem, MemberLine, PairLine, known_number
 from neardup.tables import Int64s
 
-NAMED_MEMBERS, LEAST_TITLE, FEW, READ = 300, 3, 6, 5
-"""Members whose names make the title of a group, letters of a title, members of a group that a list compares as a
-whole, and such groups that one page reads."""
+NAMED_MEMBERS, LEAST_TITLE, FEW = 300, 3, 6
+"""Members whose names make the title of a group, letters of a title, and members to judge of a group that are all
+compared for the list."""
 _SHOWN, FOLDER = 200, 64
 """Columns of a value of the input, and of the folder of a group, that are shown."""
 _REPLY = re.compile(r"\A(?:(?:re|fwd?|aw|wg|sv|vs|tr|rv)(?:\[\d+\])?: *)+", re.IGNORECASE)
@@ -43,12 +51,14 @@ class Lines:
         reader: TextReader,
         whereabouts: Whereabouts,
         metadata: Metadata,
+        threaded: bool = False,
     ) -> None:
         self._dates = metadata
         self.index, self.made, self.reader, self.whereabouts = index, verdicts, reader, whereabouts
         self.differences = Differences(index.documents, reader)
         self.computed = ComputedPairs(index, reader)
         self.alike = AlikeMembers(index.documents, reader)
+        self.sweep = AlikeSweep(self.alike, threaded)
         self.comparisons = Comparisons(reader)
         self._fates = Fates(index, verdicts)
         self._settings = index.found.run.settings
@@ -61,27 +71,21 @@ class Lines:
     def groups(self, groups: list[int], budget: Budget) -> tuple[GroupLine, ...]:
         """Return lines of the list: all their words first, then differences, in limited time.
 
-        The places that differ are those of the members compared by now: of each group the least similar one, then
-        of small groups all, as far as this page has time, and all members of groups whose page was open.
+        The places that differ are those of the members compared by now. The sweep gets those that lack: of each
+        group the least similar one, and of small groups all.
         """
+        self.hand_in(groups)
         self.read_ahead((document for group in groups for document in self._read_for(group)), budget)
         for group in groups:
             self.words(int(self.made.heads[group]), budget)
-            self._differs(group, int(self.made.heads[group]), budget)
-        seconds = self.reader.seconds * self.alike.share_listed
-        listed = Budget(seconds)
-        least = {group: [place] for group in groups if (place := self._least(group)) >= 0}
-        self._compare(least, listed, len(groups))
-        if listed.seconds_left() > seconds / 2:  # texts are read
-            few = (group for group in groups if self.made.pairs[group] <= FEW)
-            self._compare({group: self._near(group).tolist() for group in few}, listed, READ)
         return tuple(self._group(group, budget) for group in groups)
 
-    def _compare(self, some: dict[int, list[int]], budget: Budget, most: int) -> None:
-        """Compare the members at some places of groups with their representatives."""
+    def hand_in(self, groups: list[int]) -> None:
+        """Have those members of groups compared that their lines name."""
+        few = {group: self.made.pairs[group] <= FEW for group in groups}
+        places = {group: self._near(group).tolist() if few[group] else [self._least(group)] for group in groups}
         heads, members = self.made.heads, self.index.members
-        by_head = {int(heads[group]): members[places].tolist() for group, places in some.items()}
-        self.alike.compare(by_head, budget, most)
+        self.sweep.hand_in({int(heads[group]): members[own].tolist() for group, own in places.items() if own})
 
     def _near(self, group: int) -> Int64s:
         """Return the places of the members to judge."""
@@ -154,8 +158,12 @@ class Lines:
             folder,
             None if self.made.hides(group) else self._removed_count(group),
             self._kinds(group),
-            self.alike.in_words(int(self.made.heads[group]), int(self.made.pairs[group])),
+            self._places(int(self.made.heads[group]), int(self.made.pairs[group])),
         )
+
+    def _places(self, head: int, members: int) -> str:
+        """Return how members differ, of those compared by now; that they wait, or "", before the first one."""
+        return self.alike.in_words(head, members) or NOT_YET * self.sweep.has(head)
 
     def _kinds(self, group: int) -> tuple[str, ...]:
         """Return the kinds of difference in a group, the most frequent first; none before all are known."""
@@ -403,6 +411,89 @@ def marks_of(lines: Sequence[GroupLine]) -> dict[int, str]:
             own = (way for way, column in zip(ways, columns, strict=True) if way and column.count(way) == 1)
             marks[key] = next(own, ways[2])
     return marks
+
+
+class AlikeSweep:
+    """Compares members of the groups that lists show, the newest page first.
+
+    No page waits for it: a list names what is compared by then. ``threaded``: a thread works between the pages
+    that people ask for, and ends when nothing waits; without it, ``drain`` does the work.
+    """
+
+    most_pages, pause, patience = 8, 0.2, 20
+    """Pages that wait; seconds without a page before the next group; the most such waits for one."""
+
+    def __init__(self, alike: AlikeMembers, threaded: bool) -> None:
+        self._alike, self._threaded = alike, threaded
+        self._lock, self._page_asked = threading.Lock(), threading.Event()
+        self._pages: deque[dict[int, list[int]]] = deque(maxlen=self.most_pages)
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def hand_in(self, members: Mapping[int, Sequence[int]]) -> None:
+        """Add the members of a page by their representatives; of too many pages, the oldest one is dropped."""
+        lacking = self._alike.lacking(members)
+        with self._lock:
+            if lacking:
+                self._pages.append(lacking)
+            if self._threaded and self._pages and self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._run, name="members of lists", daemon=True)
+                self._thread.start()
+
+    def has(self, head: int) -> bool:
+        """Return whether members of a representative wait."""
+        with self._lock:
+            return any(head in page for page in self._pages)
+
+    def drain(self) -> None:
+        """Compare all members that wait."""
+        while self._compare_next():
+            pass
+
+    def yield_to_page(self) -> None:
+        """Let the thread wait: a page is made."""
+        self._page_asked.set()
+
+    def close(self) -> None:
+        """Stop after the present group; those that wait are dropped."""
+        self._closed = True
+        self._page_asked.set()
+        thread = self._thread
+        if thread is not None:
+            thread.join(LAST_WAIT)
+
+    def _run(self) -> None:
+        try:
+            self._wait_for_pages()
+            while not self._closed and self._compare_next():
+                self._wait_for_pages()
+        finally:
+            with self._lock:
+                self._thread = None
+
+    def _wait_for_pages(self) -> None:
+        for _ in range(self.patience):
+            if self._closed or not self._page_asked.is_set():
+                return
+            self._page_asked.clear()
+            self._page_asked.wait(self.pause)
+
+    def _compare_next(self) -> bool:
+        """Compare the members of one group; return whether there were any. After an error, they wait no more."""
+        with self._lock:
+            if not self._pages:
+                self._thread = None
+                return False
+            page = self._pages[-1]
+            head, members = next(iter(page.items()))
+        try:  # another page may have had them compared
+            self._alike.compare(head, self._alike.lacking({head: members}).get(head, ()))
+        finally:
+            with self._lock:
+                del page[head]
+                if not page and page in self._pages:
+                    self._pages.remove(page)
+        return True
 
 
 class KindSweep:

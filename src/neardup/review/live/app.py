@@ -27,6 +27,7 @@ from neardup.display.pictures import Histogram
 from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
 from neardup.io.decisions import Action
 from neardup.review.desk.batches import last_sitting, time_of
+from neardup.review.desk.differences import NOT_YET
 from neardup.review.desk.lines import marks_of
 from neardup.review.desk.verdicts import reader
 from neardup.review.live import acts, pages
@@ -142,6 +143,7 @@ def templates() -> Environment:
         queues=pages.QUEUE_WORDS,
         marks_of=marks_of,
         brief=brief,
+        not_yet=NOT_YET,
     )
     environment.globals["commands"] = environment.get_template("commands.html").module
     return environment
