@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shlex
 import sys
 from html import unescape
 from pathlib import Path
@@ -112,7 +113,7 @@ def shown_on_page() -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize(("command", "lines"), shown_on_page(), ids=lambda part: part if type(part) is str else "")
 def test_the_page_shows_what_is_printed(run: Run, command: str, lines: list[str]) -> None:
-    printed = iter(run(*command.split()).out.splitlines())
+    printed = iter(run(*shlex.split(command)).out.splitlines())
     wanted = [line for line in lines if line not in ("", "...")]
     assert len(wanted) > 3
     assert not [line for line in wanted if line not in printed]  # each is looked for after the one before

@@ -274,6 +274,9 @@ def _explain(options: ExplainOptions) -> Explanation:
         slots=None if numbers is None else [_whole("--slots", part) for part in numbers.split(",")],
         seed=options.seed,
         coefficients=None if coefficients is None else list(_pairs(coefficients)),
+        orders=None if options.orders is None else list(_orders(options.orders)),
+        modulus=options.modulus,
+        first_row=options.first_row,
         band_rows=options.band_rows,
     )
 
@@ -322,6 +325,12 @@ def _pairs(typed: str) -> Iterator[tuple[int, int]]:
                 f"--coefficients has {part!r}", "Pairs a:b of whole numbers with commas, such as 4:9,14:4"
             )
         yield _whole("--coefficients", a), _whole("--coefficients", b)
+
+
+def _orders(typed: str) -> Iterator[list[int]]:
+    """Yield the row numbers of 1:4:0:3:2,0:1:2:3:4, an order each."""
+    for part in typed.split(","):
+        yield [_whole("--orders", number) for number in part.split(":")]
 
 
 def _whole(option: str, typed: str) -> int:

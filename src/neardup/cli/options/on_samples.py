@@ -143,7 +143,8 @@ class ExplainOptions(CommandOptions):
     family: str = option(
         "--family",
         "mod-p",
-        "Hash functions: mod-p, multiply-shift, classic, one-permutation, several with commas, or all.",
+        "Hash functions: mod-p, multiply-shift, classic, one-permutation, permutations, several with commas, or "
+        "all.",
         "NAME",
         panel=COMPARED,
     )
@@ -163,6 +164,23 @@ class ExplainOptions(CommandOptions):
         "The functions a·x + b themselves, for example 4:9,14:4; for mod-p and multiply-shift.",
         "A:B",
         panel=COMPARED,
+    )
+    modulus: int | None = option(
+        "--modulus",
+        None,
+        "The p of mod-p, any number from 2. Default: the smallest prime above the row numbers.",
+        "NUMBER",
+        panel=COMPARED,
+    )
+    orders: str | None = option(
+        "--orders",
+        None,
+        "The permutations themselves: all row numbers in their order, for example 1:4:0:3:2, several with commas.",
+        "ROW:ROW",
+        panel=COMPARED,
+    )
+    first_row: int = option(
+        "--first-row", 1, "Number of the first row: 0 in many textbooks.", "NUMBER", panel=COMPARED
     )
     band_rows: int | None = option(
         "--band-rows",

@@ -6,18 +6,24 @@ Names, texts and shingles come from the documents: control characters are escape
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
+from neardup.comparison.walkthrough.families import NOTHING
 from neardup.display import columns, counted, number, printable, shorten, similarity, tail
 from neardup.display.pictures import ErrorBar, Picture, SCurve, error_bars, heat_map
 from neardup.display.view import NO_MARKS, Mark, page_of_sections, part, preformatted, table, view
 
 if TYPE_CHECKING:
     from neardup.comparison.walkthrough.record import Bands, DrawnHashes, Exact, ExplanationRecord
+    from neardup.tables import Bools
     from neardup.text.sketch import Estimate
+
+T = TypeVar("T")
 
 GENERATOR = "neardup explain"
 TITLE = "From shingles to estimates"
@@ -78,6 +84,7 @@ def _chapters(explained: ExplanationRecord, width: int) -> Iterator[Section]:
     for drawn in shown:
         yield _functions(explained, drawn, width)
         yield _signatures(explained, drawn, width)
+        yield from _row_by_row(explained, drawn, width)
     yield _similarities(explained)
     yield bar_section(explained, min(width, 100))
     for drawn in explained.drawn:
@@ -271,8 +278,8 @@ def _equal_values(drawn: DrawnHashes) -> dict[tuple[int, int], tuple[int, tuple[
 
 
 def _shingle_at(explained: ExplanationRecord, row: int) -> str:
-    """Return a shingle by its row, from 1, in quotation marks; "" if it is not shown."""
-    return f"“{printable(explained.shingles[row - 1])}”" if 0 < row <= len(explained.shingles) else ""
+    """Return a shingle by its position, from 0, in quotation marks; "" if it is not shown."""
+    return f"“{printable(explained.shingles[row])}”" if row < len(explained.shingles) else ""
 
 
 def _minima(explained: ExplanationRecord, drawn: DrawnHashes) -> dict[tuple[int, int], Mark]:
@@ -280,11 +287,11 @@ def _minima(explained: ExplanationRecord, drawn: DrawnHashes) -> dict[tuple[int,
     equal, labels = _equal_values(drawn), _labels(explained)
     marks: dict[tuple[int, int], Mark] = {}
     for slot, origins in enumerate(drawn.origins[:FEW].tolist()):
-        for row in set(origins) - {0}:
+        for row in set(origins) - {-1}:
             those = [document for document, origin in enumerate(origins) if origin == row]
             words = f"the smallest value of {' and '.join(labels[document] for document in those)}"
             colour = next((equal[slot, document][0] for document in those if (slot, document) in equal), None)
-            marks[row - 1, slot] = Mark(words, colour, bold=True)
+            marks[row, slot] = Mark(words, colour, bold=True)
     return marks
 
 
@@ -315,7 +322,7 @@ def _sets_section(explained: ExplanationRecord) -> Section:
     space = " " if explained.unit == "word" else "␣"
     rows = [
         (str(i), printable(shingle.replace(" ", space)), *("1" if is_held else "0" for is_held in members))
-        for i, (shingle, members) in enumerate(zip(explained.shingles, explained.held, strict=True), 1)
+        for i, (shingle, members) in _rows(explained, explained.shingles)
     ]
     sizes = ("", "in all", *(number(document.shingles) for document in explained.documents))
     return Section(
@@ -323,7 +330,8 @@ def _sets_section(explained: ExplanationRecord) -> Section:
         (
             f"A shingle is {run} in a row; upper and lower case"
             + (" and punctuation do not count." if explained.unit == "word" else " do not count."),
-            "Each different shingle has a row, in sorted order. 1: the document holds it, 0: it does not.",
+            "Each different shingle has a row, in sorted order. 1: the document holds it, 0: it does not. "
+            "Textbooks call this the characteristic matrix.",
         ),
         (
             ShownTable(
@@ -341,8 +349,8 @@ def _origins(explained: ExplanationRecord) -> dict[tuple[int, int], Mark]:
     slots: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for (slot, document), (colour, _) in _equal_values(drawn).items():
         row = int(drawn.origins[slot, document])
-        if 0 < row <= len(explained.shingles):
-            slots.setdefault((row - 1, document + 2), []).append((slot + 1, colour))
+        if row < len(explained.shingles):
+            slots.setdefault((row, document + 2), []).append((slot + 1, colour))
     return {
         place: Mark(f"the smallest value under {', '.join(f'h{slot}' for slot, _ in those)}", those[0][1])
         for place, those in slots.items()
@@ -359,13 +367,14 @@ def _functions(explained: ExplanationRecord, drawn: DrawnHashes, width: int) -> 
     fit = min(drawn.permutations.shape[1], max((width - 6 - 3 * len(labels)) // (max(cells, 3) + 2), 1))
     rows = tuple(
         (str(i), *row[:fit], *("1" if is_held else "" for is_held in members))
-        for i, (row, members) in enumerate(zip(values, explained.held, strict=True), 1)
+        for i, (row, members) in _rows(explained, values)
     )
     formulas = [f"h{i}(x) = {formula}" for i, formula in enumerate(drawn.functions[: min(fit, FORMULAS)], 1)]
     if fit > FORMULAS and formulas:
         formulas.append("... and so on")
     minima = _minima(explained, drawn)
     says = (drawn.says, *formulas, "Each function puts the rows in an order: the smallest value comes first.")
+    says += (_permutation_count(drawn),) if drawn.functions else ()
     return Section(
         f"Hash functions{of_family(explained, drawn)}",
         says,
@@ -407,14 +416,70 @@ def _signatures(explained: ExplanationRecord, drawn: DrawnHashes, width: int) ->
     )
 
 
-def _first_equal(explained: ExplanationRecord, drawn: DrawnHashes) -> Iterator[str]:
-    """Yield a sentence about the first value that documents have in common."""
-    for (slot, document), (_, group) in _equal_values(drawn).items():
-        row = int(drawn.origins[slot, document])
-        names = " and ".join(explained.documents[one].label for one in group)
-        if shingle := _shingle_at(explained, row):
-            yield f"For example, the smallest value of {names} under h{slot + 1} is that of row {row}: {shingle}."
+def _permutation_count(drawn: DrawnHashes) -> str:
+    """Say how many functions are true permutations, and which of a few."""
+    names = [f"h{slot + 1}" for slot in drawn.permutes.nonzero()[0].tolist()]
+    which = f": {', '.join(names)}" if names and len(names) < drawn.slots <= FEW else ""
+    some = "is a true permutation" if len(names) == 1 else "are true permutations"
+    ties = " Of rows with one value the first comes first." if len(names) < drawn.slots else ""
+    many = f"{number(len(names))} of {counted(drawn.slots, 'function')} {some}"
+    return f"{many}, with different values for different rows{which}.{ties}"
+
+
+def _row_by_row(explained: ExplanationRecord, drawn: DrawnHashes, width: int) -> Iterator[Section]:
+    """Yield the signatures after each row that changes them, of as many functions as fit; none of a sketch."""
+    labels, values = _labels(explained), drawn.permutations
+    digits, room = len(str(values.max(initial=0))), width - GAP - len("start")
+    few, many = (room // ((max(head, digits) + GAP) * len(labels)) for head in (len("h9 A"), len("h16 A")))
+    fit = min(max(many, min(few, 9)), values.shape[1])
+    if not drawn.functions or not fit:
         return
+    lowest = np.full((fit, len(labels)), NOTHING, np.uint64)
+    rows, marks = [("start", *["∞"] * lowest.size)], dict[tuple[int, int], Mark]()
+    for i, (hashed, members) in _rows(explained, values[:, :fit]):
+        smaller = members & (hashed[:, None] < lowest)
+        lowest = np.where(smaller, hashed[:, None], lowest)
+        if smaller.any():
+            marks |= {(len(rows), j + 1): Mark(bold=True) for j in smaller.reshape(-1).nonzero()[0].tolist()}
+            rows.append((str(i), *("∞" if x == NOTHING else str(x) for x in lowest.reshape(-1).tolist())))
+    notes = [f"The first {fit} of {number(drawn.slots)} hash functions."] if fit < drawn.slots else []
+    if len(explained.shingles) < explained.rows:
+        notes.append(f"The first {number(len(explained.shingles))} of {number(explained.rows)} rows.")
+    yield Section(
+        f"Signatures, row by row{of_family(explained, drawn)}",
+        (
+            "The same signatures in one pass over the rows: a document that holds the row takes the row's value "
+            "under a function if that is smaller. Rows that change nothing are left out.",
+        ),
+        (
+            ShownTable(
+                ("row", *(f"h{slot} {label}" for slot in range(1, fit + 1) for label in labels)),
+                tuple(rows),
+                marks=marks,
+            ),
+        ),
+        tuple(notes),
+    )
+
+
+def _rows(explained: ExplanationRecord, of: Iterable[T]) -> Iterator[tuple[int, tuple[T, Bools]]]:
+    """Yield the number of each shown row, something of it, and which documents hold it."""
+    return enumerate(zip(of, explained.held, strict=True), explained.first_row)
+
+
+def _first_equal(explained: ExplanationRecord, drawn: DrawnHashes) -> Iterator[str]:
+    """Yield a sentence about the first row that documents have in common, and one about values of several rows."""
+    equal = _equal_values(drawn)
+    for (slot, document), (_, group) in equal.items():
+        row = int(drawn.origins[slot, document])
+        sharing = [one for one in group if drawn.origins[slot, one] == row]
+        names = " and ".join(explained.documents[one].label for one in sharing)
+        if len(sharing) > 1 and (shingle := _shingle_at(explained, row)):
+            place = f"row {row + explained.first_row}: {shingle}"
+            yield f"For example, the smallest value of {names} under h{slot + 1} is that of {place}."
+            break
+    if any(len(set(drawn.origins[slot, list(group)])) > 1 for (slot, _), (_, group) in equal.items()):
+        yield "Some equal values come from different rows, which need not be shared: they raise the estimate."
 
 
 def _signature_tables(
@@ -425,12 +490,13 @@ def _signature_tables(
     values, origins = drawn.signatures[:shown].tolist(), drawn.origins[:shown].tolist()
     marks = {place: Mark(colour=colour) for place, (colour, _) in equal.items()}
     cells = [["-"] * len(labels) for _ in values]
-    for slot, document in ((i, j) for i in range(shown) for j in range(len(labels)) if origins[i][j]):
+    for slot, document in ((i, j) for i in range(shown) for j in range(len(labels)) if origins[i][j] >= 0):
         row, same = origins[slot][document], ""
         if (slot, document) in equal:
             same = " =" + "".join(labels[other] for other in equal[slot, document][1] if other != document)
-        cells[slot][document] = f"{values[slot][document]} (row {row}){same}"
-        words = f"row {row}: {_shingle_at(explained, row)}".removesuffix(": ")
+        number_of = row + explained.first_row
+        cells[slot][document] = f"{values[slot][document]} (row {number_of}){same}"
+        words = f"row {number_of}: {_shingle_at(explained, row)}".removesuffix(": ")
         marks[slot, document] = marks.get((slot, document), Mark())._replace(words=words)
     if len(labels) * (_widest(cells) + 2) > width:
         cells = [[re.sub(r" \(row \d+\)", "", cell) for cell in line] for line in cells]

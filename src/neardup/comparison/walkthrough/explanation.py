@@ -1,13 +1,15 @@
 """Compute the textbook tables of shingling and MinHash for a few small documents."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from neardup.comparison.walkthrough import chapters, record
-from neardup.comparison.walkthrough.families import FAMILIES, NOTHING, Coefficients
+from neardup.comparison.walkthrough.families import FAMILIES, NOTHING, Family, Given, Hashed, ModPRows, row_numbers
+from neardup.display import counted
 from neardup.errors import InputError, SettingError
 from neardup.io.inputs import choose_columns, open_documents
 from neardup.settings import Settings
@@ -24,6 +26,8 @@ EXAMPLE = (
 
 DOCUMENTS, CHARACTERS, ROWS, SLOTS = 10, 1_000_000, 10_000, 1024
 """The most documents, characters of text in all, distinct shingles, and slots."""
+FIRST_ROW = 1_000_000_000
+"""The largest number of the first row: with all others it fits 32 bits."""
 BEGINNING = 200
 LETTERS = "ABCDEFGHIJ"
 
@@ -46,25 +50,36 @@ class Explanation(record.ExplanationRecord):
         return chapters.html(self)
 
 
+class HashFunctions(TypedDict, total=False):
+    """The hash functions of :func:`explain`: by default four of mod-p, drawn with seed 1."""
+
+    family: str | Sequence[str]
+    slots: int | Sequence[int] | None
+    seed: int
+    coefficients: Given | None
+    orders: Given | None
+    modulus: int | None
+
+
 def explain(
     documents: Any,
     *,
     length: int = 3,
     unit: Unit = "word",
-    family: str | Sequence[str] = "mod-p",
-    slots: int | Sequence[int] | None = None,
-    seed: int = 1,
-    coefficients: Coefficients | None = None,
+    first_row: int = 1,
     band_rows: int | None = None,
+    **functions: Unpack[HashFunctions],
 ) -> Explanation:
     """Compute the textbook tables of shingling and MinHash for two to ten small documents.
 
     ``documents`` accepts the same inputs as ``find``; a list of str contains the texts themselves. Shingles are
-    ``length`` ``unit``s (default: three words, as in textbooks; a run defaults to five). ``family`` is mod-p,
-    multiply-shift, classic or one-permutation, or several of them; ``slots`` is the number of hash functions (4),
-    or several numbers. ``seed`` draws the functions; ``coefficients``, pairs (a, b), sets those of mod-p or
-    multiply-shift. ``band_rows`` splits the signatures into bands of that many rows; by default, for one family
-    and one number of slots, as many as find half of the pairs of resemblance .5. Raises SettingError, InputError.
+    ``length`` ``unit``s (default: three words, as in textbooks; a run defaults to five). Their rows are numbered
+    from ``first_row``. ``family`` is mod-p, multiply-shift, classic, one-permutation or permutations, or several
+    of them; ``slots`` is the number of hash functions (4), or several numbers. ``seed`` draws the functions;
+    ``coefficients``, pairs (a, b), sets those of mod-p or multiply-shift, ``modulus`` the p of mod-p (default:
+    the smallest prime above the row numbers), and ``orders``, lists of all row numbers, the permutations.
+    ``band_rows`` splits the signatures into bands of that many rows; by default, for one family and one number of
+    slots, as many as find half of the pairs of resemblance .5. Raises SettingError, InputError.
 
     >>> tables = explain(EXAMPLE)
     >>> tables
@@ -75,10 +90,9 @@ def explain(
     [0.25, 0.09, 0.08]
     """
     Settings.of(length=length, unit=unit)
-    families = _families(family, coefficients)
-    counts = _counts(slots, coefficients)
-    _whole("seed", seed, 1, 2**32 - 1)
-    band_rows = _band_rows(band_rows, families, counts)
+    chosen = _chosen(**functions)
+    _whole("first_row", first_row, 0, FIRST_ROW)
+    band_rows = _band_rows(band_rows, chosen.families, chosen.counts)
     named = read_small(documents, least=2)
     sets = [shingles(text, length, unit) for _, text in named]
     rows = sorted(set().union(*sets))
@@ -86,9 +100,8 @@ def explain(
         raise _too_much_error(f"The documents have {len(rows):,} distinct shingles", f"At most {ROWS:,}")
     matrix = np.array([[row in own for own in sets] for row in rows], np.bool_).reshape(len(rows), len(sets))
     pairs = tuple(_exact(matrix, a, b) for a, b in combinations(range(len(sets)), 2))
-    drawn = tuple(
-        _draw(name, count, seed, coefficients, matrix, pairs, band_rows) for name in families for count in counts
-    )
+    hashed = chosen.draw(row_numbers(len(rows), first_row))
+    drawn = tuple(_draw(name, values, matrix, pairs, band_rows) for name, values in hashed)
     return Explanation(
         documents=tuple(
             record.ShownDocument(LETTERS[i], name, text[:BEGINNING], len(tokens(text)), len(sets[i]))
@@ -96,14 +109,15 @@ def explain(
         ),
         unit=unit,
         length=length,
-        seed=seed,
+        seed=chosen.seed,
+        first_row=first_row,
         shingles=tuple((" " if unit == "word" else "").join(row) for row in rows[: record.SHOWN_ROWS]),
         rows=len(rows),
         held=matrix[: record.SHOWN_ROWS],
         pairs=pairs,
         drawn=drawn,
         chunks=record.contributions(length) if unit == "word" else (),
-        notes=tuple(_remarks(sets, rows, length, max(counts))),
+        notes=tuple(_remarks(sets, rows, length, max(chosen.counts))),
     )
 
 
@@ -117,7 +131,39 @@ def likely_rows(slots: int) -> int:
     return next((rows for rows in fitting if slots % rows == 0), 1)
 
 
-def _band_rows(given: int | None, families: Sequence[str], counts: Sequence[int]) -> int | None:
+@dataclass(frozen=True)
+class _Chosen:
+    """The families by name, the numbers of slots, and the seed or the ``given`` functions."""
+
+    families: Mapping[str, Family]
+    counts: tuple[int, ...]
+    seed: int
+    given: Given | None
+
+    def draw(self, numbers: UInt64s) -> Iterator[tuple[str, Hashed]]:
+        """Yield the values of rows (uint64[n]) for each family and number of slots."""
+        for name, family in self.families.items():
+            for slots in self.counts:
+                yield name, family.hash_rows(numbers, slots, self.seed, self.given)
+
+
+def _chosen(
+    *,
+    family: str | Sequence[str] = "mod-p",
+    slots: int | Sequence[int] | None = None,
+    seed: int = 1,
+    coefficients: Given | None = None,
+    orders: Given | None = None,
+    modulus: int | None = None,
+) -> _Chosen:
+    """Return the checked functions of ``HashFunctions``. Raises TypeError for another name."""
+    families = _families(family, {"coefficients": coefficients, "orders": orders}, modulus)
+    given = orders if coefficients is None else coefficients
+    _whole("seed", seed, 1, 2**32 - 1)
+    return _Chosen(families, _counts(slots, given), seed, given)
+
+
+def _band_rows(given: int | None, families: Collection[str], counts: Sequence[int]) -> int | None:
     """Return the rows of a band; None if none are shown, as for several families or numbers of slots."""
     if given is not None:
         _whole("band_rows", given, 1, min(counts))
@@ -125,36 +171,44 @@ def _band_rows(given: int | None, families: Sequence[str], counts: Sequence[int]
     return likely_rows(counts[0]) if len(families) == len(counts) == 1 else None
 
 
-def _families(family: str | Sequence[str], coefficients: Coefficients | None) -> tuple[str, ...]:
-    """Return the requested names, each once; all names for "all"."""
-    families = (family,) if isinstance(family, str) else tuple(family)
-    names = tuple(FAMILIES) if families == ("all",) else tuple(dict.fromkeys(families))
+def _families(
+    family: str | Sequence[str], given: Mapping[str, Given | None], modulus: int | None
+) -> dict[str, Family]:
+    """Return the requested families by name, each once; all for "all"."""
+    chosen = (family,) if isinstance(family, str) else tuple(family)
+    names = tuple(FAMILIES) if chosen == ("all",) else tuple(dict.fromkeys(chosen))
     unknown = next((name for name in names if name not in FAMILIES), None)
     if unknown is not None or not names:
         raise SettingError(
             f"The family of hash functions is {unknown!r}" if names else "No family of hash functions was given",
             f"Any of {', '.join(FAMILIES)}, or all",
         )
-    fixed = next((name for name in names if not FAMILIES[name].takes_coefficients), None)
-    if coefficients is not None and (fixed is not None or len(names) > 1):
-        raise SettingError(
-            f"Coefficients were given for {', '.join(names)}",
-            "Coefficients of one family, mod-p or multiply-shift",
-            "Leave the coefficients out, or choose one of these families",
-        )
-    return names
+    for kind, functions in given.items():
+        takers = [name for name in FAMILIES if FAMILIES[name].takes == kind]
+        if functions is not None and (len(names) > 1 or names[0] not in takers):
+            raise SettingError(
+                f"{kind.capitalize()} were given for {', '.join(names)}",
+                f"{kind.capitalize()} of one family, {' or '.join(takers)}",
+                f"Leave the {kind} out, or choose such a family",
+            )
+    if modulus is None:
+        return {name: FAMILIES[name] for name in names}
+    _whole("modulus", modulus, 2, 2**32 - 1)
+    if "mod-p" not in names:
+        raise SettingError(f"A modulus was given for {', '.join(names)}", "The modulus of mod-p")
+    return {name: ModPRows(modulus) if name == "mod-p" else FAMILIES[name] for name in names}
 
 
-def _counts(slots: int | Sequence[int] | None, coefficients: Coefficients | None) -> tuple[int, ...]:
-    """Return the requested numbers of slots, each once; the number of coefficients if these are given."""
-    if coefficients is not None and slots not in (None, len(coefficients), [len(coefficients)]):
+def _counts(slots: int | Sequence[int] | None, given: Given | None) -> tuple[int, ...]:
+    """Return the requested numbers of slots, each once; the number of functions if these are given."""
+    if given is not None and slots not in (None, len(given), [len(given)]):
         raise SettingError(
-            f"{len(coefficients)} pairs of coefficients were given for other numbers of slots",
-            "One pair for each slot",
+            f"{counted(len(given), 'hash function')} given for other numbers of slots",
+            "One function for each slot",
             "Leave the number of slots out",
         )
     if slots is None:
-        slots = 4 if coefficients is None else len(coefficients)
+        slots = 4 if given is None else len(given)
     counts = tuple(dict.fromkeys([slots] if isinstance(slots, int | np.integer) else slots))
     for count in counts or (0,):
         _whole("slots", count, 1, SLOTS)
@@ -213,15 +267,9 @@ def _exact(matrix: Bools, a: int, b: int) -> record.Exact:
 
 
 def _draw(
-    name: str,
-    slots: int,
-    seed: int,
-    coefficients: Coefficients | None,
-    matrix: Bools,
-    pairs: Sequence[record.Exact],
-    band_rows: int | None,
+    name: str, hashed: Hashed, matrix: Bools, pairs: Sequence[record.Exact], band_rows: int | None
 ) -> record.DrawnHashes:
-    hashed = FAMILIES[name].hash_rows(len(matrix), slots, seed, coefficients)
+    slots = hashed.values.shape[1]
     columns = [hashed.signature(column) for column in matrix.T]
     signatures = np.stack([values for values, _ in columns], axis=1)
     matches = tuple(int((signatures[:, pair.a] == signatures[:, pair.b]).sum()) for pair in pairs)
@@ -232,6 +280,7 @@ def _draw(
         says=hashed.says,
         functions=hashed.functions[: record.SHOWN_FUNCTIONS],
         permutations=hashed.values[kept].copy(),
+        permutes=hashed.permutes,
         chosen=None if hashed.chosen is None else hashed.chosen[kept].copy(),
         signatures=signatures,
         origins=np.stack([rows for _, rows in columns], axis=1),

@@ -8,25 +8,30 @@ program mix the bits of a number first, and are therefore the reliable ones.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import gcd
 from typing import Protocol
 
 import numpy as np
 
 from neardup.errors import SettingError
 from neardup.tables import Bools, Int64s, UInt64s
-from neardup.text.sketch import MinHash, ModP, MultiplyShift, is_multiply_shift
+from neardup.text.sketch import MinHash, ModP, MultiplyShift
 
-Coefficients = Sequence[tuple[int, int]]
-"""The pair (a, b) of each function a·x + b."""
+Given = Sequence[Sequence[int]]
+"""The pair (a, b) of each function a·x + b, or each order of the row numbers."""
 
 NOTHING = 0xFFFF_FFFF_FFFF_FFFF
 """The value of a document without any rows."""
 _WORD = 1 << 32
+_LISTED = 1 << 20
+"""Coefficients up to this number are drawn from a list of them, so that none repeats early."""
+_SHOWN_ORDER = 12
+"""Rows of an order that its formula has."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hashed:
-    """The result of a family for the row numbers 1 … n.
+    """The result of a family for n row numbers.
 
     ``values`` uint64[n, slots] are the values of each row under each function. ``says`` describes the functions,
     and ``functions`` are their formulas (empty if one rule covers all). If ``chosen`` (bool[n, slots]) is given, a
@@ -41,67 +46,77 @@ class Hashed:
     caution: str = ""
 
     def signature(self, members: Bools) -> tuple[UInt64s, Int64s]:
-        """Return the smallest value in each slot over the rows ``members`` (bool[n]), and the number of its row.
+        """Return the smallest value in each slot over the rows ``members`` (bool[n]), and the position of its row.
 
         The arrays are uint64[slots] and int64[slots]. If rows share a value, the first one counts. Without any
-        rows, the values are ``NOTHING`` and the numbers 0.
+        rows, the values are ``NOTHING`` and the positions −1.
         """
         slots = self.values.shape[1]
         if not members.any():
-            return np.full(slots, NOTHING, np.uint64), np.zeros(slots, np.int64)
+            return np.full(slots, NOTHING, np.uint64), np.full(slots, -1, np.int64)
         numbers = np.flatnonzero(members)
         values = self.values[numbers]
         if self.chosen is not None:
             chosen = self.chosen[numbers]
             values = np.where(chosen | ~chosen.any(axis=0), values, np.uint64(NOTHING))
         first = values.argmin(axis=0)
-        return values[first, np.arange(slots)], numbers[first] + 1
+        return values[first, np.arange(slots)], numbers[first]
+
+    @property
+    def permutes(self) -> Bools:
+        """Which functions give different rows different values, bool[slots]."""
+        ranked = np.sort(self.values, axis=0)
+        distinct: Bools = (ranked[1:] != ranked[:-1]).all(axis=0)
+        return distinct
 
 
 class Family(Protocol):
-    """A rule that draws ``slots`` hash functions of row numbers for a family of ``sketch``."""
+    """A rule that draws ``slots`` hash functions of row numbers for a family of ``sketch``.
 
-    takes_coefficients: bool
+    ``takes``: what may be given instead of a seed, coefficients or orders, or "".
+    """
 
-    def hash_rows(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
-        """Return the values of rows 1 … ``rows``, under functions drawn with ``seed`` or ``given``."""
+    takes: str
+
+    def hash_rows(self, numbers: UInt64s, slots: int, seed: int, given: Given | None) -> Hashed:
+        """Return the values of the rows ``numbers`` (uint64[n], rising), under functions drawn or ``given``."""
 
 
+@dataclass(frozen=True)
 class ModPRows:
-    """(a·x + b) mod p, where p is the smallest prime above the number of rows."""
+    """(a·x + b) mod p, where p is the smallest prime above the row numbers, or any other ``modulus``."""
 
-    takes_coefficients = True
+    modulus: int | None = None
+    takes = "coefficients"
 
-    def hash_rows(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
+    def hash_rows(self, numbers: UInt64s, slots: int, seed: int, given: Given | None) -> Hashed:
         """Raise SettingError for an a that p divides: such a function is constant over all rows."""
-        p = prime_above(rows)
+        last = int(numbers[-1]) if len(numbers) else 0
+        p = prime_above(last) if self.modulus is None else self.modulus
         pairs = self.draw(p, slots, seed) if given is None else given
-        for a, b in pairs:
-            if a < 0 or b < 0 or a % p == 0:
-                raise SettingError(
-                    f"The coefficients {a}:{b} make no order of {rows} rows",
-                    f"b from 0, a from 1 and no multiple of the prime {p}",
-                    "Choose others, or draw them with a seed",
-                )
-        family = ModP(prime=p, coefficients=[(a % p, b % p) for a, b in pairs])
+        family = ModP(prime=p, coefficients=pairs)
+        why = f"; {p} is the smallest prime above {last}" if self.modulus is None else ""
         return Hashed(
-            f"h(x) = (a·x + b) mod {p}, x the row number; {p} is the smallest prime above {rows}.",
-            tuple(f"({a}·x + {b}) mod {p}" for a, b in pairs),
-            family.values(_numbers(rows)),
+            f"h(x) = (a·x + b) mod {p}, x the row number{why}.",
+            tuple(f"({a}·x {'+' if b >= 0 else '-'} {abs(b)}) mod {p}" for a, b in pairs),
+            family.values(numbers % np.uint64(p)),
             caution="mod-p: these functions do not produce all orders of the rows, so an estimate may be off "
             "by a hundredth or two (more with few rows), with any number of slots.",
         )
 
-    def draw(self, p: int, slots: int, seed: int) -> Coefficients:
-        """Draw coefficients from 1 to p − 1; an a, or a b, repeats only after all others have been used.
+    def draw(self, p: int, slots: int, seed: int) -> Given:
+        """Draw b from 1 to p − 1, and such an a without a common divisor with p; few repeat before all were used.
 
-        Uses numpy's first generator, as textbooks do; its stream does not change (NEP 19).
+        Uses numpy's first generator, as textbooks do; its stream does not change (NEP 19). Of a large p the draw
+        is that of ``ModP``.
         """
+        if p > _LISTED:
+            return [(int(a), int(b)) for a, b in ModP(slots, prime=p, seed=seed).coefficients]
         source = np.random.RandomState(seed)
         pairs: list[tuple[int, int]] = []
         while len(pairs) < slots:
             a, b = source.permutation(p - 1) + 1, source.permutation(p - 1) + 1
-            pairs += [(int(x), int(y)) for x, y in zip(a, b, strict=True)]
+            pairs += zip((x for x in a.tolist() if gcd(x, p) == 1), b.tolist(), strict=False)
         return pairs[:slots]
 
 
@@ -111,33 +126,50 @@ class MultiplyShiftRows:
     u is the bit length of the number of rows, the usual choice.
     """
 
-    takes_coefficients = True
+    takes = "coefficients"
 
-    def hash_rows(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
+    def hash_rows(self, numbers: UInt64s, slots: int, seed: int, given: Given | None) -> Hashed:
         """Raise SettingError for an even a, which would waste bits, and for numbers beyond 32 bits."""
-        bits = max(rows.bit_length(), 1)
+        bits = max(len(numbers).bit_length(), 1)
         pairs = self.draw(slots, seed) if given is None else given
-        for a, b in pairs:
-            if not is_multiply_shift(a, b):
-                raise SettingError(
-                    f"The coefficients {a}:{b} are not those of a multiply-shift function",
-                    "a odd and b from 0, both below 2³²",
-                    "Choose others, or draw them with a seed",
-                )
         family = MultiplyShift(bits=bits, coefficients=pairs)
         return Hashed(
             f"h(x) = ((a·x + b) mod 2^32) >> {32 - bits}, x the row number: the top {bits} of 32 bits, "
             f"a number from 0 to {(1 << bits) - 1}. Two rows may get one value.",
             tuple(f"({a}·x + {b}) mod 2^32 >> {32 - bits}" for a, b in pairs),
-            family.values(_numbers(rows)),
+            family.values(numbers),
             caution="multiply-shift: two rows with one value look like a shared one, so estimates are too high, "
             "often by a tenth, with any number of slots.",
         )
 
-    def draw(self, slots: int, seed: int) -> Coefficients:
+    def draw(self, slots: int, seed: int) -> Given:
         """Draw odd a and any b below 2³²; more slots keep the first ones."""
         words = np.random.RandomState(seed).randint(0, _WORD, (slots, 2), np.int64)
         return [(int(a) | 1, int(b)) for a, b in words]
+
+
+class OrderedRows:
+    """The place of a row in an order of the rows: the permutations that the functions of the others replace."""
+
+    takes = "orders"
+
+    def hash_rows(self, numbers: UInt64s, slots: int, seed: int, given: Given | None) -> Hashed:
+        """Raise SettingError for an order that lacks or repeats a row."""
+        source, rows = np.random.RandomState(seed), numbers.tolist()
+        orders = [source.permutation(numbers).tolist() for _ in range(slots)] if given is None else given
+        wrong = next((order for order in orders if sorted(order) != rows), None)
+        if wrong is not None:
+            raise SettingError(
+                f"The order {_some(wrong, ':')} is no permutation of the rows",
+                f"{len(rows)} row numbers, each once: {_some(rows, ':')}",
+            )
+        # the place of each row is the order of the order
+        places = np.argsort(np.array(orders, np.int64).reshape(len(orders), len(rows)), axis=1).T
+        return Hashed(
+            "h(x) = the place of row x in an order of the rows, from 0.",
+            tuple(f"the place of row x in {_some(order, ' ')}" for order in orders),
+            places.astype(np.uint64),
+        )
 
 
 class OwnSketch:
@@ -146,17 +178,17 @@ class OwnSketch:
     Seed 1 leaves the row numbers as they are, so a signature equals ``MinHash.of_ids(rows)``.
     """
 
-    takes_coefficients = False
+    takes = ""
 
     def __init__(self, sketch: str, says: str) -> None:
         self.sketch, self.says = sketch, says
 
-    def hash_rows(self, rows: int, slots: int, seed: int, given: Coefficients | None) -> Hashed:
+    def hash_rows(self, numbers: UInt64s, slots: int, seed: int, given: Given | None) -> Hashed:
         """Compute the values of single rows: a set's value is the smallest among its rows that chose the slot."""
         power = slots if self.sketch == "classic" else 1 << (slots - 1).bit_length()
-        ids = _numbers(rows) + np.uint64((seed - 1) * _WORD)
+        ids = numbers + np.uint64((seed - 1) * _WORD)
         family = MinHash(power, sketch=self.sketch)
-        values, chosen = family.sketch_ids(ids, np.arange(rows + 1, dtype=np.int64))
+        values, chosen = family.sketch_ids(ids, np.arange(len(ids) + 1, dtype=np.int64))
         cut = (
             "" if power == slots else f" (The first {slots} of {power}: this sketch has a power of two of slots.)"
         )
@@ -181,6 +213,7 @@ FAMILIES: dict[str, Family] = {
         "One hash of the row number x: its top bits choose a slot (marked *), the others are its value there. "
         "In other slots a row has its classic value, which counts only if no row of the document chose the slot.",
     ),
+    "permutations": OrderedRows(),
 }
 """All families by name."""
 
@@ -197,5 +230,11 @@ def prime_above(number: int) -> int:
     return candidate
 
 
-def _numbers(rows: int) -> UInt64s:
-    return np.arange(1, rows + 1, dtype=np.uint64)
+def row_numbers(rows: int, first: int = 1) -> UInt64s:
+    """Return the numbers of ``rows`` rows from ``first``, uint64[rows]."""
+    return np.arange(first, first + rows, dtype=np.uint64)
+
+
+def _some(order: Sequence[int], sign: str) -> str:
+    """Return an order of row numbers in words; a long one is cut."""
+    return sign.join([*map(str, order[:_SHOWN_ORDER]), *["…"] * (len(order) > _SHOWN_ORDER)])

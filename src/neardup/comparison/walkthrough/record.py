@@ -75,9 +75,10 @@ class DrawnHashes(PlainData):
 
     ``functions`` are the formulas of the first functions; ``permutations`` (uint64[rows, functions]) are the
     values of the first rows under them; ``chosen`` (bool of that shape or None) marks where a row chose the slot.
-    ``signatures`` and ``origins`` ([slots, documents], uint64 and int64) are the smallest values and the numbers
-    of their rows (0: no row). ``matches`` and ``estimates`` are in the order of the pairs. ``says`` describes the
-    functions, ``caution`` the flaws of their estimates.
+    ``permutes`` (bool[slots]) are the functions under which different rows have different values.
+    ``signatures`` and ``origins`` ([slots, documents], uint64 and int64) are the smallest values and the positions
+    of their rows, from 0 (−1: no row). ``matches`` and ``estimates`` are in the order of the pairs. ``says``
+    describes the functions, ``caution`` the flaws of their estimates.
     """
 
     family: str
@@ -86,6 +87,7 @@ class DrawnHashes(PlainData):
     functions: tuple[str, ...]
     permutations: UInt64s
     chosen: Bools | None
+    permutes: Bools
     signatures: UInt64s
     origins: Int64s
     matches: tuple[int, ...]
@@ -131,13 +133,15 @@ class ExplanationRecord(PlainData):
 
     ``documents``, ``shingles`` (the text of the first rows), ``rows`` (the number of distinct shingles),
     ``held`` (bool[shown rows, documents]), ``pairs`` (exact integers), ``drawn`` (one for each family and
-    number of slots), ``chunks`` (empty for shingles of characters), ``notes``.
+    number of slots), ``chunks`` (empty for shingles of characters), ``notes``. Rows are numbered from
+    ``first_row``.
     """
 
     documents: tuple[ShownDocument, ...]
     unit: str
     length: int
     seed: int
+    first_row: int
     shingles: tuple[str, ...]
     rows: int
     held: Bools
@@ -153,6 +157,7 @@ class ExplanationRecord(PlainData):
             "unit": self.unit,
             "length": self.length,
             "seed": self.seed,
+            "first_row": self.first_row,
             "distinct_shingles": self.rows,
             "shingles": list(self._shingles()),
             "pairs": [
@@ -174,7 +179,7 @@ class ExplanationRecord(PlainData):
         return {"a": self.documents[pair.a].label, "b": self.documents[pair.b].label}
 
     def _shingles(self) -> Iterator[dict[str, Any]]:
-        for number, (shingle, members) in enumerate(zip(self.shingles, self.held, strict=True), 1):
+        for number, (shingle, members) in enumerate(zip(self.shingles, self.held, strict=True), self.first_row):
             yield {"row": number, "shingle": shingle, "in": [int(is_held) for is_held in members]}
 
     def _hashes_as_data(self, drawn: DrawnHashes) -> dict[str, Any]:
@@ -187,6 +192,7 @@ class ExplanationRecord(PlainData):
             "functions": list(drawn.functions),
             "permutations": drawn.permutations.tolist(),
             "chosen": None if drawn.chosen is None else drawn.chosen.astype(int).tolist(),
+            "permutes": drawn.permutes.astype(int).tolist(),
             "signatures": signatures,
             "estimates": [
                 self._labels(pair)

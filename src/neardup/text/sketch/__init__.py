@@ -16,5 +16,5 @@ from neardup.text.sketch.minhash import MinHash
 from neardup.text.sketch.provenance import Estimate, estimate
 from neardup.text.sketch.samples import SampledShingles
 from neardup.text.sketch.simhash import distance, of_codepoints
-from neardup.text.sketch.textbook import ModP, MultiplyShift, is_multiply_shift
+from neardup.text.sketch.textbook import ModP, MultiplyShift
 from neardup.kernels.shingles import shingle_hashes

@@ -92,9 +92,9 @@ class ModP(_Linear):
 
     For ids, x are the ids themselves, row numbers below ``prime``; for texts, the shingle hashes mod ``prime``.
     ``prime`` is the modulus p, from 2 to 2³² − 1; the default is the largest prime below 2³². ``coefficients`` are
-    pairs (a, b) in place of ``slots`` drawn with ``seed``, a from 1 and b from 0 to p − 1. A function permutes the
-    numbers 0 … p − 1 if a and p have no common divisor (``permutes``): with a prime each function does, and with
-    any modulus each that is drawn.
+    pairs (a, b) in place of ``slots`` drawn with ``seed``, and are reduced mod p; a is no multiple of p. A
+    function permutes the numbers 0 … p − 1 if a and p have no common divisor (``permutes``): with a prime each
+    function does, and with any modulus each that is drawn.
 
     >>> textbook = ModP(prime=17, coefficients=[(4, 9), (14, 4), (8, 14), (3, 10)])
     >>> textbook.of_ids([1, 5]).values.tolist()
@@ -139,12 +139,12 @@ class ModP(_Linear):
     def _check(self, coefficients: Coefficients) -> list[list[int]]:
         pairs = super()._check(coefficients)
         for a, b in pairs:
-            if not (0 < a < self.prime and 0 <= b < self.prime):
+            if a % self.prime == 0:
                 raise SettingError(
                     f"The coefficients ({a}, {b}) make no order of numbers below {self.prime}",
-                    f"a from 1 and b from 0, both below {self.prime}",
+                    f"a no multiple of {self.prime}",
                 )
-        return pairs
+        return [[a % self.prime, b % self.prime] for a, b in pairs]
 
     def _elements(self, ids: Ids) -> UInt64s:
         return self._require_below(super()._elements(ids), self.prime, f"the modulus {self.prime}")
@@ -196,7 +196,7 @@ class MultiplyShift(_Linear):
     def _check(self, coefficients: Coefficients) -> list[list[int]]:
         pairs = super()._check(coefficients)
         for a, b in pairs:
-            if not is_multiply_shift(a, b):
+            if not (0 < a < 1 << 32 and 0 <= b < 1 << 32 and a % 2 == 1):  # an even a would waste bits
                 raise SettingError(
                     f"The coefficients ({a}, {b}) are not those of a multiply-shift function",
                     "a odd and b from 0, both below 2³²",
@@ -217,11 +217,6 @@ class MultiplyShift(_Linear):
         out >>= np.uint32(32 - self.bits)  # shifting preserves the order: the minimum stays the minimum
         out[np.diff(offsets) == 0] = 0xFFFFFFFF
         return out
-
-
-def is_multiply_shift(a: int, b: int) -> bool:
-    """Whether a and b define a function of multiply-shift: an even a would waste bits."""
-    return 0 < a < 1 << 32 and 0 <= b < 1 << 32 and a % 2 == 1
 
 
 class BBit(PlainSlotFamily):

@@ -16,12 +16,12 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     (
         {"family": "md5"},
         "The family of hash functions is 'md5'. Allowed: Any of mod-p, multiply-shift, classic, "
-        "one-permutation, or all.",
+        "one-permutation, permutations, or all.",
     ),
     (
         {"family": []},
         "No family of hash functions was given. Allowed: Any of mod-p, multiply-shift, classic, "
-        "one-permutation, or all.",
+        "one-permutation, permutations, or all.",
     ),
     ({"slots": 0}, "slots is 0. Allowed: A whole number from 1 to 1,024."),
     ({"slots": [4, 1025]}, "slots is 1025. Allowed: A whole number from 1 to 1,024."),
@@ -32,28 +32,37 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
     ({"band_rows": 5}, "band_rows is 5. Allowed: A whole number from 1 to 4."),
     (
         {"coefficients": [(4, 9), (34, 1)]},
-        "The coefficients 34:1 make no order of 16 rows. Allowed: b from 0, a from 1 and no multiple of the prime "
-        "17. Try: Choose others, or draw them with a seed.",
+        "The coefficients (34, 1) make no order of numbers below 17. Allowed: a no multiple of 17.",
+    ),
+    ({"modulus": 1}, "modulus is 1. Allowed: A whole number from 2 to 4,294,967,295."),
+    (
+        {"modulus": 6, "family": ["classic", "multiply-shift"]},
+        "A modulus was given for classic, multiply-shift. Allowed: The modulus of mod-p.",
+    ),
+    ({"first_row": -1}, "first_row is -1. Allowed: A whole number from 0 to 1,000,000,000."),
+    (
+        {"orders": [[1, 0]]},
+        "Orders were given for mod-p. Allowed: Orders of one family, permutations. "
+        "Try: Leave the orders out, or choose such a family.",
     ),
     (
-        {"coefficients": [(4, 9), (1, -1)]},
-        "The coefficients 1:-1 make no order of 16 rows. Allowed: b from 0, a from 1 and no multiple of the prime "
-        "17. Try: Choose others, or draw them with a seed.",
+        {"orders": [[*range(15), 14]], "family": "permutations"},
+        "The order 0:1:2:3:4:5:6:7:8:9:10:11:… is no permutation of the rows. "
+        "Allowed: 16 row numbers, each once: 1:2:3:4:5:6:7:8:9:10:11:12:….",
     ),
     (
         {"coefficients": [(4, 9)], "family": "multiply-shift"},
-        "The coefficients 4:9 are not those of a multiply-shift function. "
-        "Allowed: a odd and b from 0, both below 2³². "
-        "Try: Choose others, or draw them with a seed.",
+        "The coefficients (4, 9) are not those of a multiply-shift function. "
+        "Allowed: a odd and b from 0, both below 2³².",
     ),
     (
         {"coefficients": [(4, 9)], "family": ["mod-p", "classic"]},
         "Coefficients were given for mod-p, classic. Allowed: Coefficients of one family, mod-p or "
-        "multiply-shift. Try: Leave the coefficients out, or choose one of these families.",
+        "multiply-shift. Try: Leave the coefficients out, or choose such a family.",
     ),
     (
         {"coefficients": [(4, 9)], "slots": 2},
-        "1 pairs of coefficients were given for other numbers of slots. Allowed: One pair for each slot. "
+        "1 hash function given for other numbers of slots. Allowed: One function for each slot. "
         "Try: Leave the number of slots out.",
     ),
 ]

@@ -61,21 +61,23 @@ def test_sections_that_depend_on_what_is_asked() -> None:
         return [titles[0], *(title.partition(". ")[2] for title in titles[1:])]
 
     first, last = ["Documents", "Shingles × documents"], "The weight of a common chunk, by its length"
-    middle = ["Hash functions", "Signatures", "Similarity, exact and estimated", "Error bars"]
+    middle = ["Hash functions", "Signatures", "Signatures, row by row"]
+    middle += ["Similarity, exact and estimated", "Error bars"]
     bands = "Bands and buckets"
     assert titles() == titles(slots=200) == [*first, *middle, bands, last]
-    assert titles(slots=[50, 100]) == [*first, *middle[2:], last]
+    assert titles(slots=[50, 100]) == [*first, *middle[3:], last]
     assert titles(slots=[50, 100], band_rows=2) == [
         *first,
-        *middle[2:],
+        *middle[3:],
         f"{bands} (mod-p, 50 slots)",
         f"{bands} (mod-p, 100 slots)",
         last,
     ]
     assert titles(unit="char") == [*first, *middle, bands]
-    assert titles(family=["mod-p", "classic"])[2:6] == [
+    assert titles(family=["mod-p", "classic"])[2:7] == [
         "Hash functions (mod-p, 4 slots)",
         "Signatures (mod-p, 4 slots)",
+        "Signatures, row by row (mod-p, 4 slots)",
         "Hash functions (classic, 4 slots)",
         "Signatures (classic, 4 slots)",
     ]

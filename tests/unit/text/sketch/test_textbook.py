@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.comparison.walkthrough.families import FAMILIES
+from neardup.comparison.walkthrough.families import FAMILIES, row_numbers
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.text.sketch.signatures import Datasketch
 from neardup.text.sketch.textbook import BBit, ModP, MultiplyShift
@@ -60,10 +60,10 @@ def test_the_functions_of_the_walk_through() -> None:
     """Row numbers under the textbook's coefficients: the same signatures as its tables."""
     given, rows = ((4, 9), (14, 4), (8, 14), (3, 10)), [1, 5, 9, 13]
     held = np.isin(np.arange(1, 17), rows)
-    expected, _ = FAMILIES["mod-p"].hash_rows(16, 4, 1, given).signature(held)
+    expected, _ = FAMILIES["mod-p"].hash_rows(row_numbers(16), 4, 1, given).signature(held)
     assert ModP(prime=17, coefficients=given).of_ids(rows).values.tolist() == expected.tolist()
     odd = ((5, 9), (15, 4))
-    expected, _ = FAMILIES["multiply-shift"].hash_rows(16, 2, 1, odd).signature(held)
+    expected, _ = FAMILIES["multiply-shift"].hash_rows(row_numbers(16), 2, 1, odd).signature(held)
     assert MultiplyShift(bits=5, coefficients=odd).of_ids(rows).values.tolist() == expected.tolist()
 
 
