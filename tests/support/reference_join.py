@@ -6,6 +6,7 @@ lists of all sets that have one of its shingles. What counts as a pair is one fu
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -129,4 +130,54 @@ def counted_pairs(
         whole = wholes.get(measure, size_a + size_b - shared)
         if shared and shared / Fraction(whole) >= least:
             rows.append((a, b, shared / whole, shared, size_a, size_b))
+    return rows
+
+
+# --- sets whose elements have weights
+
+
+def weighted_by(
+    sides: Sequence[Sequence[dict[int, float]]], weights: str | dict[int, float] | None
+) -> list[list[dict[int, Fraction]]]:
+    """Return the sets with each weight times the weight of its element, rounded once to float64."""
+    every = [one for side in sides for one in side]
+    factors = dict.fromkeys({element for one in every for element in one}, Fraction(1))
+    for element in factors:
+        if weights == "tf-idf":
+            having = sum(one.get(element, 0) > 0 for one in every)
+            idf = math.log((1 + len(every)) / (1 + having)) + 1
+            factors[element] = Fraction(round(idf * 2**32), 2**32)
+        elif isinstance(weights, dict):
+            factors[element] = Fraction(weights[element])
+    product = [[{e: Fraction(float(w * factors[e])) for e, w in one.items()} for one in side] for side in sides]
+    return [[{e: w for e, w in one.items() if w} for one in side] for side in product]
+
+
+def weighted_pairs(
+    sides: Sequence[Sequence[dict[int, Fraction]]], measure: str, least: Fraction
+) -> list[tuple[int, int, float, float, float, float]]:
+    """Return the rows of pairs by the definitions of weighted resemblance or cosine, decided in fractions."""
+    left, right = sides[0], sides[-1]
+    numbers = (
+        combinations(range(len(left)), 2) if len(sides) == 1 else product(range(len(left)), range(len(right)))
+    )
+    rows = []
+    for a, b in numbers:
+        one, other = left[a], right[b]
+        both, either = one.keys() & other.keys(), one.keys() | other.keys()
+        if not both:
+            continue
+        if measure == "weighted-cosine":
+            shared = sum((one[e] * other[e] for e in both), Fraction())
+            sizes = [sum((w * w for w in each.values()), Fraction()) for each in (one, other)]
+            enough = shared**2 >= least**2 * sizes[0] * sizes[1]
+            value, norms = math.sqrt(shared**2 / (sizes[0] * sizes[1])), [*map(math.sqrt, sizes)]
+            row = (a, b, value, float(shared), *norms)
+        else:
+            shared = sum((min(one[e], other[e]) for e in both), Fraction())
+            whole = sum((max(one.get(e, 0), other.get(e, 0)) for e in either), Fraction())
+            enough = shared >= least * whole
+            row = (a, b, float(shared / whole), float(shared), *(float(sum(w.values())) for w in (one, other)))
+        if enough:
+            rows.append(row)
     return rows

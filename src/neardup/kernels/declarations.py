@@ -23,6 +23,7 @@ Int32s = Annotated[Any, "int32[:]"]
 Uint32s = Annotated[Any, "uint32[:]"]
 Int64s = Annotated[Any, "int64[:]"]
 Uint64s = Annotated[Any, "uint64[:]"]
+Float64s = Annotated[Any, "float64[:]"]
 
 _WORD = re.compile(r"\s*(->|[\w.]+(?:\[[:, ]+\])?|[(),])")
 _ARRAY = re.compile(r"(\w+)\[(:(?:, :)*)\]")

@@ -11,7 +11,9 @@ from neardup.settings.extensions import (
     OWN, TOKENIZERS, described_point, entry_points_of, loaded_point, tokenizer_point, tokenizer_version,
 )
 from neardup.settings.keywords import CollectionKeywords, SettingKeywords
-from neardup.settings.measures import ALWAYS, LITERAL, MEASURES, CountedAs, Features, Measure, values
+from neardup.settings.measures import (
+    ALWAYS, LITERAL, MEASURES, WEIGHTED, WEIGHTED_ALIASES, CountedAs, Features, Measure, aliases, values,
+)
 from neardup.settings.records import (
     CHUNK, CLEANING, COLLECTION_FIELDS, COMPARISON, FIELDS, IN_SKETCH, OPTION_FIELDS, PROCESS, RECORDS, SELECTION,
     BaseTextSettings, Cleaning, GroupSettings, Keep, ReadingSettings, Relations, SampleSettings, SearchSettings,

@@ -25,6 +25,11 @@ LITERAL, INFORMATION = "literal", "information"
 ALWAYS = ("resemblance", "containment_a", "containment_b")
 """The values that ``pairs.parquet`` has by any measure."""
 
+WEIGHTED = {"weighted-resemblance": False, "weighted-cosine": True}
+"""The measures of sets whose elements have weights, of ``join`` alone; True: by products of weights."""
+
+WEIGHTED_ALIASES = {"weighted-jaccard": "weighted-resemblance"}
+
 
 class Value(NamedTuple):
     """A value of a measure in ``compare``: its name, a sentence, and a short label for a column of values."""

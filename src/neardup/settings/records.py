@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_type_hints
 
 from neardup.settings import measures, rules
-from neardup.settings.measures import MEASURES, aliases
+from neardup.settings.measures import MEASURES, WEIGHTED, WEIGHTED_ALIASES, aliases
 
 PROCESS = 130_000_000
 """Bytes of a process that has read nothing: interpreter and libraries (measured on Linux: 127 to 135 MB)."""
@@ -30,6 +30,8 @@ JOIN_BYTES = 1_000_000_000
 
 JOIN_SHARE = 0.6
 """The share of the memory for documents that an exact join may use; the rest is for everything else."""
+
+_OF_WEIGHTS = dict.fromkeys((*WEIGHTED, *WEIGHTED_ALIASES), "neardup.join in Python has the measures of weights.")
 
 _KEEP_EACH = rules.several(rules.Rule("", rules.keep_policy), least=1)
 
@@ -222,7 +224,7 @@ class SearchSettings:
     )
     measure: str = rules.setting(
         "resemblance",
-        rules.one_of(*MEASURES, aliases=aliases()),
+        rules.one_of(*MEASURES, aliases=aliases(), elsewhere=_OF_WEIGHTS),
         f"Similarity measure that the threshold applies to: {measures.definitions_of(MEASURES)}.",
         panel=rules.COMPARED,
     )

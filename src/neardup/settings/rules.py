@@ -174,8 +174,10 @@ def required_share(name: str, given: Any) -> float:
     return float(value)
 
 
-def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
+def one_of(*names: str, aliases: Mapping[str, str] | None = None, elsewhere: Mapping[str, str] = {}) -> Rule:
     """Return the rule for one of ``names``, or one of ``aliases``, which maps further names to them.
+
+    ``elsewhere`` has values that something else takes, each with the advice.
 
     >>> one_of("resemblance", "overlap", aliases={"jaccard": "resemblance"}).allowed
     'one of resemblance (or jaccard), overlap'
@@ -185,7 +187,10 @@ def one_of(*names: str, aliases: Mapping[str, str] | None = None) -> Rule:
     also = {name: alias for alias, name in further.items()}
     words = ", ".join(f"{name} (or {also[name]})" if name in also else name for name in names)
     return Rule(
-        f"one of {words}", lambda value: value in known, lambda value: near_miss(value, known), choices=known
+        f"one of {words}",
+        lambda value: value in known,
+        lambda value: elsewhere.get(str(value)) or near_miss(value, known),
+        choices=known,
     )
 
 

@@ -1,6 +1,6 @@
 """Sets instead of texts: the pairs of one collection, or of two, and sets as the documents of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,12 @@ import pyarrow as pa
 from neardup.deduplication.join.criterion import EVERYONE, Related, criterion_of, similarity_of
 from neardup.deduplication.join.prefix_join import HubSearch, joined_sets, pairs_of
 from neardup.deduplication.join.shingle_store import DocumentSets
-from neardup.errors import SettingError
-from neardup.io.inputs import ElementNumbers, NumberedSets, SetDocuments, SetRows
-from neardup.settings import FIELDS, MEASURES, Measure, Settings
-from neardup.tables import VERIFIED, column
+from neardup.deduplication.join.weighted_join import Weighted, join_weighted, rarities
+from neardup.display import near_miss
+from neardup.errors import InputError, SettingError
+from neardup.io.inputs import ElementNumbers, NumberedSets, SetDocuments, SetRows, WeightedSets, as_weights
+from neardup.settings import FIELDS, MEASURES, WEIGHTED, WEIGHTED_ALIASES, Measure, Settings, aliases, ratio
+from neardup.tables import VERIFIED, Floats, Int64s, column
 from neardup.text.sketch import ShingleSets, element_sets
 
 _OF_TEXTS = {"text", "id", "against_text", "against_id", "ignore", "kinds", "matching", "features"} | {
@@ -29,6 +31,7 @@ def join(
     *,
     measure: str = "resemblance",
     threshold: float | str = 0.8,
+    weights: str | Mapping[Any, float] | None = None,
     threads: int = 0,
 ) -> pa.Table:
     """Find the pairs of sets whose measure reaches the threshold: all of them, and no other, without groups.
@@ -40,17 +43,40 @@ def join(
     is the share of the left set in the right one; without ``right``, of the smaller set. A set without elements is
     in no pair.
 
+    ``measure="weighted-resemblance"`` (or ``weighted-jaccard``) is Σ min(a, b)/Σ max(a, b) over the weights of the
+    elements, and ``weighted-cosine`` Σ a·b/(‖a‖·‖b‖). A set gives its elements weights, the values ≥ 0 of a mapping
+    or a matrix, else its repeats. ``weights`` multiplies these: a mapping of elements by a number for each, and
+    ``"tf-idf"`` by ln((1 + n)/(1 + df)) + 1, where df of the n sets of both collections have the element. These are
+    the smoothed weights of scikit-learn.
+
     Returns a table of ``left`` and ``right`` (positions from 0, int64, or ids), ``similarity`` (float64),
-    ``shared``, ``size_left`` and ``size_right`` (int64: |A∩B|, |A|, |B|), ordered by the positions. Raises
-    InputError for anything that is no set, and SettingError for settings out of range.
+    ``shared``, ``size_left`` and ``size_right`` (int64: |A∩B|, |A|, |B|; with weights float64: Σ min and the sums,
+    or Σ a·b and the norms), ordered by the positions. Raises InputError for anything that is no set or weight, and
+    SettingError for settings out of range.
 
     >>> join([{"a", "b", "c"}, ["b", "c", "d"], {"e"}], threshold=0.5).to_pylist()
     [{'left': 0, 'right': 1, 'similarity': 0.5, 'shared': 2, 'size_left': 3, 'size_right': 3}]
     >>> join({"x": [1, 2]}, {"y": [1, 2, 3], "z": [4]}, measure="containment")["right"].to_pylist()
     ['y']
+    >>> join([{"a": 2, "b": 1}, {"a": 1}], measure="weighted-cosine")["similarity"].to_pylist()
+    [0.8944271909999159]
     """
-    settings = Settings.of(measure=measure, threshold=threshold, threads=threads)
-    of_sets = _measure_of(settings)
+    allowed = (*_OF_SETS, *WEIGHTED)
+    name = {**aliases(), **WEIGHTED_ALIASES}.get(str(measure), measure)
+    if name not in allowed:
+        raise SettingError(
+            f"measure is {measure!r}", f"Of sets: {', '.join(allowed)}", near_miss(measure, allowed)
+        )
+    if name in WEIGHTED:
+        settings = Settings.of(threshold=threshold, threads=threads)
+        return _joined_by_weights(left, right, WEIGHTED[name], settings, weights)
+    if weights is not None:
+        raise SettingError(f"weights given with measure {name!r}", f"With {' or '.join(WEIGHTED)}", "Choose one")
+    return _joined_by_counts(left, right, Settings.of(measure=name, threshold=threshold, threads=threads))
+
+
+def _joined_by_counts(left: object, right: object | None, settings: Settings) -> pa.Table:
+    of_sets = MEASURES[settings.search.measure]
     numbers = ElementNumbers(counted=of_sets.features == "occurrences")
     named = [("left", left)] if right is None else [("left", left), ("right", right)]
     sides = [NumberedSets(given, numbers, where) for where, given in named]
@@ -64,10 +90,51 @@ def join(
     similarity = similarity_of(shared, size_a, size_b, formula)
     if right is None:  # a measure with a direction holds in either
         similarity = np.maximum(similarity, similarity_of(shared, size_b, size_a, formula))
-    ends = {"left": sides[0].names_at(a), "right": sides[-1].names_at(b if right is None else b - len(sides[0]))}
-    return pa.table(
-        {**ends, "similarity": similarity, "shared": shared, "size_left": size_a, "size_right": size_b}
+    return _table(sides, a, b if right is None else b - len(sides[0]), similarity, shared, size_a, size_b)
+
+
+def _table(sides: Sequence[NumberedSets], a: Int64s, b: Int64s, *columns: Int64s | Floats) -> pa.Table:
+    ends = {"left": sides[0].names_at(a), "right": sides[-1].names_at(b)}
+    names = ("similarity", "shared", "size_left", "size_right")
+    return pa.table({**ends, **dict(zip(names, columns, strict=True))})
+
+
+def _joined_by_weights(
+    left: object, right: object | None, by_product: bool, settings: Settings, weights: object
+) -> pa.Table:
+    numbers = ElementNumbers(counted=True)
+    named = [("left", left)] if right is None else [("left", left), ("right", right)]
+    sides = [WeightedSets(given, numbers, where) for where, given in named]
+    different, elements, sets_with = np.unique(
+        np.concatenate([side.lists.values.to_numpy() for side in sides]), return_inverse=True, return_counts=True
     )
+    if weights is None:
+        factors = np.ones(len(different))
+    elif isinstance(weights, Mapping):
+        factors = _weights_of(numbers.elements(different), weights)
+    elif isinstance(weights, str) and weights == "tf-idf":
+        factors = rarities(sets_with, sum(map(len, sides)))
+    else:
+        allowed = "'tf-idf', a mapping of elements to weights, or None: the weights in the sets"
+        shown = repr(weights) if isinstance(weights, str) else f"a {type(weights).__name__}"
+        raise SettingError(f"weights is {shown}", allowed)
+    weighted, before = [], 0
+    for (where, _), side in zip(named, sides, strict=True):
+        own = elements[before : before + len(side.weights)]
+        before += len(own)
+        sizes = np.diff(side.lists.offsets.to_numpy())
+        weighted.append(Weighted(own, as_weights(side.weights * factors[own], where), sizes))
+    joined = join_weighted(weighted, by_product, ratio(settings.search.threshold), settings.work.threads)
+    return _table(sides, *joined)
+
+
+def _weights_of(elements: list[Any], weights: Mapping[Any, float]) -> Floats:
+    """Return the weight (float64[n]) of each element. Raises InputError for one that has none."""
+    try:
+        return as_weights(np.array([weights[element] for element in elements]), "weights")
+    except KeyError as error:
+        given = f"weights has no weight of the element {error}"
+        raise InputError(given, "A weight for each element of the sets", "Give it 0, or a defaultdict") from error
 
 
 def require_settings_of_sets(given: Mapping[str, Any]) -> None:

@@ -21,13 +21,16 @@ from neardup.errors import InputError
 from neardup.io.readers.arrow import chosen, is_text, kind_of
 from neardup.io.readers.base import Column
 from neardup.io.readers.memory import HeldDocuments, HeldRows
-from neardup.tables import Bools, Int64s, UInt64s, one_array
+from neardup.tables import Bools, Floats, Int64s, UInt64s, one_array
 
 _PLAIN = re.compile("[0-9a-z]+")
 """Such a str is one word in its compared form, and no other str is that word."""
 
 MOST_COUNTED = 1 << 24
 """A count of an element is below this."""
+
+LEAST, MOST = 1e-50, 1e50
+"""A weight above 0 is in this range, so that sums of products of four are float64, too."""
 
 _KINDS = ((str, "str"), (bytes, "bytes"), ((int, np.integer), "whole numbers"), (tuple, "tuples"))
 _ELEMENTS = "Elements of one type: str, bytes, tuples, or whole numbers from 0 to 2⁶⁴ − 1"
@@ -36,11 +39,11 @@ _SETS = "A list of sets or lists, a mapping of them by id, a list column of Arro
 
 
 class _Elements(NamedTuple):
-    """The numbers of the elements of all sets, one set after the other; ``counts`` of each, or None: 1."""
+    """The numbers of the elements of all sets, one set after the other; the given ``counts``, or None: 1 each."""
 
     numbers: UInt64s
     sizes: Int64s
-    counts: Int64s | None = None
+    counts: Any = None
 
 
 class ElementNumbers:
@@ -54,6 +57,11 @@ class ElementNumbers:
         self._kind: str | None = None
         self._numbers: dict[Any, int] = {}
 
+    def elements(self, numbers: UInt64s) -> list[Any]:
+        """Return the elements that have these numbers."""
+        given = list(self._numbers)  # of numbers of their own none
+        return [given[number] if given else number for number in numbers.tolist()]
+
     def words(self, numbers: UInt64s) -> list[str]:
         """Return a word for each of these numbers, by its element alone: the same in each run.
 
@@ -64,10 +72,7 @@ class ElementNumbers:
         >>> elements.words(elements.of(["red", "Dark red"], np.array([2]), "sets"))
         ['red', 'darkred_8c7c374fea37d5f602d1c0e1']
         """
-        if not self._numbers:  # numbers of their own
-            return [*map(str, numbers.tolist())]
-        by_number = list(self._numbers)
-        return [_word(by_number[number]) for number in numbers.tolist()]
+        return [*map(_word if self._numbers else str, self.elements(numbers))]
 
     def require(self, kind: str, where: str) -> None:
         """Raise InputError if elements read before are of another ``kind``."""
@@ -159,6 +164,28 @@ class NumberedSets:
     def names_at(self, places: Int64s) -> pa.Array:
         """Return the names of the sets at these places, or the places."""
         return pa.array(places) if self.names is None else self.names.take(pa.array(places))
+
+
+class WeightedSets(NumberedSets):
+    """Sets of elements with ``weights`` (float64[elements of ``lists``]): as given, or the number of repeats.
+
+    ``lists`` have each element once, and those of weight 0 not at all. A weight is from LEAST to
+    MOST.
+    """
+
+    def __init__(self, given: Any, numbers: ElementNumbers, where: str) -> None:
+        read = _elements_of(given, numbers, where)
+        weights = np.ones(len(read.numbers)) if read.counts is None else as_weights(read.counts, where)
+        owner = np.repeat(np.arange(len(read.sizes)), read.sizes)
+        order = np.lexsort((read.numbers, owner))
+        order = order[weights[order] > 0]
+        owner, elements = owner[order], read.numbers[order]
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (owner[1:] != owner[:-1]) | (elements[1:] != elements[:-1])
+        self.weights = np.bincount(np.cumsum(new) - 1, weights[order])
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(owner[new], minlength=len(read.sizes)))))
+        self.lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(elements[new]))
+        self.names = _ids(list(given), where) if isinstance(given, Mapping) else None
 
 
 class SetRows(HeldRows):
@@ -299,7 +326,7 @@ def _of_rows(rows: list[Any], numbers: ElementNumbers, where: str) -> _Elements:
     sizes = np.fromiter(map(len, rows), np.int64, len(rows))
     if any(issubclass(type_, Mapping) for type_ in types):
         each = [row.values() if isinstance(row, Mapping) else [1] * len(row) for row in rows]
-        counts = _whole_counts(np.array([*chain.from_iterable(each)]), where)
+        counts = np.array([*chain.from_iterable(each)])
         return _Elements(numbers.of([*chain.from_iterable(rows)], sizes, where), sizes, counts)
     if rows and all(isinstance(row, np.ndarray) and row.dtype.kind in "iu" for row in rows):
         return _Elements(np.concatenate([numbers.of_array(row, where) for row in rows]), sizes)
@@ -330,7 +357,7 @@ def _of_matrix(matrix: Any, numbers: ElementNumbers, where: str) -> _Elements:
     numbers.require(f"rows of a matrix with {matrix.shape[1]:,} columns", where)
     data = np.asarray(getattr(matrix, "data", np.ones(len(columns), np.int64)))
     sizes: Int64s = np.diff(np.asarray(matrix.indptr)).astype(np.int64)
-    return _Elements(columns.astype(np.uint64), sizes, _whole_counts(data, where))
+    return _Elements(columns.astype(np.uint64), sizes, data)
 
 
 def _whole_counts(counts: Any, where: str) -> Int64s:
@@ -344,17 +371,28 @@ def _whole_counts(counts: Any, where: str) -> Int64s:
     return np.asarray(whole, np.int64)
 
 
+def as_weights(weights: Any, where: str) -> Floats:
+    """Return weights (float64[n]). Raises InputError for one that is neither 0 nor from LEAST to MOST."""
+    real = weights.astype(np.float64) if weights.dtype.kind in "biuf" else np.full(len(weights), np.nan)
+    wrong = np.flatnonzero(~((real == 0) | ((real >= LEAST) & (real <= MOST))))
+    if len(wrong):
+        given = f"{where} has a weight of {weights[wrong[0]]}"
+        raise InputError(given, f"Weights of 0, or from {LEAST} to {MOST}", "Drop or scale the weights")
+    return np.asarray(real, np.float64)
+
+
 def _with_counts(read: _Elements, numbers: ElementNumbers, where: str) -> tuple[UInt64s, Int64s]:
     """The elements, each as often as it is counted, and the offsets of the sets."""
     elements, sizes = read.numbers, read.sizes
     if read.counts is not None:
-        if not numbers.counted and len(read.counts) and read.counts.max() > 1:
+        counts = _whole_counts(read.counts, where)
+        if not numbers.counted and len(counts) and counts.max() > 1:
             raise InputError(
-                f"{where} counts an element {read.counts.max()} times",
+                f"{where} counts an element {counts.max()} times",
                 "Without counts, 0 or 1",
                 "Choose measure multiset, which counts repeats",
             )
         owner = np.repeat(np.arange(len(sizes)), sizes)
-        elements = np.repeat(elements, read.counts)
-        sizes = np.bincount(np.repeat(owner, read.counts), minlength=len(sizes))
+        elements = np.repeat(elements, counts)
+        sizes = np.bincount(np.repeat(owner, counts), minlength=len(sizes))
     return elements, np.concatenate(([0], np.cumsum(sizes)))

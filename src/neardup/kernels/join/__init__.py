@@ -16,3 +16,4 @@ from neardup.kernels.join.prefix_index import (
     FARTHEST, PrefixIndex, count_lookups, count_repeats, fill_reach, mark_entries, marked_shingles,
     rare_prefixes, with_partners,
 )
+from neardup.kernels.join.weighted_prefixes import ElementLists, WeightedRows, fill_rests, weighted_pairs
