@@ -121,6 +121,8 @@ def test_each_rule(other: str, kind: str) -> None:
         ("a b", "b a", WORDING),
         ("a b\nc d\ne f", "c d\ne f\na b", MOVED),
         ("a b\nc d\ne f", "a b\nx\nc d\ny\ne f\nz", CONTAINED),
+        ("a b\nc\nd", "a b\nx y\nc\nx z\nd", CONTAINED),
+        ("a b\nx y\nc\nx z\nd", "a b\nc\nd", CONTAINED),
         ("a b\nc d\ne f", "a b\nx\ne f\nc d\n", WORDING),
         ("x y x y x y", "x y x y x y x y", CONTAINED),
     ],

@@ -374,7 +374,9 @@ def test_folders_are_counted_whether_they_are_absolute_or_not(
         [facet] = [facet for facet in desk.groups(Question()).facets if facet.name == "Folder"]
         assert {value.words: value.groups for value in facet.values} == folders
         for value in facet.values:
-            assert desk.groups(Question(value.clause)).found == value.groups
+            part = desk.groups(Question(value.clause))
+            assert (part.found, facet in part.facets) == (value.groups, False)
+            assert facet in desk.groups(Question()).facets
 
 
 @pytest.mark.parametrize(("other", "columns"), [(TEXTS["night"], 0), (TEXTS["night"] + " and sea", 1)])

@@ -75,8 +75,8 @@ def kind_of(a: Reading, b: Reading) -> Kind:
             return Kind(kinds.IDENTICAL, sizes, characters=Counter({SPACE: int(a.text != b.text)}))
         characters = Counter(each.kind for each in differences(a.text, b.text, words[0].spans, words[1].spans))
         return Kind(kinds.SIGNS if characters[SIGN] else kinds.STYLE, sizes, characters=characters)
-    numbers = numbers_of(a), numbers_of(b)
-    if same_but_for_numbers(*numbers):
+    numbers = None if _first_words_differ(*words) else (numbers_of(a), numbers_of(b))
+    if numbers is not None and same_but_for_numbers(*numbers):
         signs = _signs_beside_numbers(a.text, b.text)
         if not signs:
             return Kind(kinds.NUMBERS, sizes, numbers=different_numbers(*numbers))
@@ -100,6 +100,15 @@ def kind_of(a: Reading, b: Reading) -> Kind:
         name = kinds.WORDING
     larger = int(sizes[1] > sizes[0]) if name in (kinds.CONTAINED, kinds.INSERTED) else -1
     return Kind(name, sizes, larger, blocks, characters=characters)
+
+
+def _first_words_differ(a: Units, b: Units) -> bool:
+    """Whether the first tokens that differ have letters alone: then the texts do not differ in numbers only."""
+    size = min(len(a), len(b))
+    differ = np.flatnonzero(a.hashes[:size] != b.hashes[:size])
+    first = int(differ[0]) if len(differ) else size
+    longer = [units for units in (a, b) if first < len(units)]
+    return all(units.text[slice(*units.spans[first].tolist())].isalpha() for units in longer)
 
 
 def _in_blocks(words: tuple[Units, Units], blocks: Blocks) -> Counter[int]:
@@ -182,6 +191,9 @@ def _by_lines(words: tuple[Units, Units], blocks: Blocks) -> str | None:
 
     Lines shorter than a passage are in no block if they are moved, or if they are alone between additions.
     """
+    tokens = [set(units.hashes.tolist()) for units in words]
+    if not (tokens[0] <= tokens[1] or tokens[1] <= tokens[0]):
+        return None  # each text has a word that the other lacks
     lines = [_lines(units) for units in words]
     few, many = sorted(lines, key=len)
     if len(few) == len(many):

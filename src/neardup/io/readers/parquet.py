@@ -1,6 +1,7 @@
 """Parquet: a chunk is several row groups, or some rows of a row group that is too big to decode at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -249,6 +250,7 @@ class ParquetDocuments(TableDocuments):
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
         self._plans: dict[int, list[RowGroups]] = {}
+        self._group_plans: dict[int, RowGroups] = {}
         self.footers: dict[int, tuple[FooterGroup, ...]] = {}
         self.metadata = self.read_heads(self._read_footer, "a Parquet file", "A whole Parquet file")
         self.settle([None if found is None else found.schema.to_arrow_schema() for found in self.metadata])
@@ -300,7 +302,9 @@ class ParquetDocuments(TableDocuments):
         if row < 0 or group == len(ends):
             return None
         try:
-            return next(self._rows_in(group, np.array([row]), columns), None)
+            with self.open(0) as file:
+                batches = self._rows_in(file, group, np.array([row]), columns)
+                return next((self.rows(0, table, numbers, columns) for table, numbers in batches), None)
         except UNREADABLE as error:
             end = int(ends[group])
             problem = base.Problem(self.names[0], row, lost_rows(end - self.footers[0][group].rows, end, error))
@@ -309,29 +313,39 @@ class ParquetDocuments(TableDocuments):
     def some_rows(self, rows: base.RowNumbers, columns: Sequence[str]) -> Iterator[base.ReadRows]:
         """Decode rows (ascending) of the first file, each row group once; unreadable ones are left out."""
         groups = np.searchsorted(np.cumsum([group.rows for group in self.footers[0]]), rows, side="right")
-        for group in np.unique(groups).tolist():
-            try:
-                yield from self._rows_in(group, rows[groups == group], columns)
-            except UNREADABLE:  # ``row`` gives the reason
-                continue
+        parts: list[tuple[Any, base.RowNumbers]] = []
+        with suppress(*UNREADABLE):  # ``row`` gives the reason
+            with self.open(0) as file:
+                for group in np.unique(groups).tolist():
+                    with suppress(*UNREADABLE):
+                        parts += self._rows_in(file, group, rows[groups == group], columns)
+            if parts:
+                tables, numbers = zip(*parts, strict=True)
+                yield self.rows(0, pa.concat_tables(tables), np.concatenate(numbers), columns)
 
-    def _rows_in(self, group: int, rows: base.RowNumbers, columns: Sequence[str]) -> Iterator[base.ReadRows]:
+    def _rows_in(
+        self, file: Any, group: int, rows: base.RowNumbers, columns: Sequence[str]
+    ) -> Iterator[tuple[Any, base.RowNumbers]]:
         """Decode a row group of the first file up to the last of ``rows`` (ascending), and yield these."""
-        with self.sources[0].open_raw() as raw:
-            part = plan_group(self.footers[0], group, raw, partial(self.open, 0))
+        part = self._group_plan(group)
         if part.batch_rows is None:
             raise pa.ArrowInvalid(part.refused)
         first, after = part.first_row, 0
-        with self.open(0) as file:
-            for batch in file.iter_batches(part.batch_rows, [group], self.in_file(columns), use_threads=False):
-                before, after = after, int(np.searchsorted(rows, first + batch.num_rows))
-                if before < after:
-                    wanted = rows[before:after]
-                    table = pa.Table.from_batches([batch.take(pa.array(wanted - first))])
-                    yield self.rows(0, table, wanted, columns)
-                if after == len(rows):
-                    return
-                first += batch.num_rows
+        for batch in file.iter_batches(part.batch_rows, [group], self.in_file(columns), use_threads=False):
+            before, after = after, int(np.searchsorted(rows, first + batch.num_rows))
+            if before < after:
+                wanted = rows[before:after]
+                yield pa.Table.from_batches([batch.take(pa.array(wanted - first))]), wanted
+            if after == len(rows):
+                return
+            first += batch.num_rows
+
+    def _group_plan(self, group: int) -> RowGroups:
+        """Return how to read a row group of the first file in small batches."""
+        if group not in self._group_plans:
+            with self.sources[0].open_raw() as raw:
+                self._group_plans[group] = plan_group(self.footers[0], group, raw, partial(self.open, 0))
+        return self._group_plans[group]
 
     def _plan(self, position: int) -> list[RowGroups]:
         if position not in self._plans:

@@ -40,27 +40,38 @@ class Facets:
         self, index: ResultIndex, verdicts: VerdictIndex, metadata: Metadata, of_groups: Collection[str]
     ) -> None:
         self._index, self._made, self._metadata, self._of_groups = index, verdicts, metadata, of_groups
+        self._last: tuple[tuple[bytes, list[str]] | None, tuple[Facet, ...]] = None, ()  # of the last list
 
     def warm(self) -> None:
-        """Read the folders and the columns of few values."""
+        """Read the folders and the columns of few values, and count them for the list of all groups."""
         self._metadata.warm()
-        self._folders(np.ones(len(self._index), np.bool_))
+        self._of_documents(np.ones(len(self._index), np.bool_))
 
     def of(self, listed: Bools) -> tuple[Facet, ...]:
         """Return the facets of the listed groups that divide them; those of kinds only where all are known."""
-        facets = [
+        folders, *columns = self._of_documents(listed)
+        facets = (
             Facet("Decided", tuple(self._decided_values(listed))),
             Facet("Size", tuple(self._sizes(listed))),
             Facet("Kind", tuple(self._kinds(listed))),
             Facet("Batch", tuple(self._batches(listed))),
-            Facet("Folder", tuple(self._folders(listed))),
-        ]
-        facets = [facet for facet in facets if len(facet.values) > 1]
-        headings = {facet.name for facet in facets}  # the folder of a file is one already
+            folders,
+        )
+        shown = [facet for facet in facets if len(facet.values) > 1]
+        headings = {facet.name for facet in shown}  # the folder of a file is one already
+        return (*shown, *(one for one in columns if len(one.values) > 1 and one.name not in headings))
+
+    def _of_documents(self, listed: Bools) -> tuple[Facet, ...]:
+        """Return the facets of folders and columns: no decision changes them, and each page of a list has them."""
+        which, facets = self._last
         columns = [name for name in self._metadata.sorts if name not in self._of_groups]
-        columns = [name for name in columns if name.capitalize() not in headings]
-        facets += (Facet(name.capitalize(), tuple(self._column(name, listed))) for name in columns)
-        return tuple(facet for facet in facets if len(facet.values) > 1)
+        if which != (listed.tobytes(), columns):  # columns come when they are read
+            facets = (
+                Facet("Folder", tuple(self._folders(listed))),
+                *(Facet(name.capitalize(), tuple(self._column(name, listed))) for name in columns),
+            )
+            self._last = (listed.tobytes(), columns), facets
+        return facets
 
     def _decided_values(self, listed: Bools) -> Iterator[FacetValue]:
         count, pairs = self._made.count[listed], self._made.pairs[listed]
