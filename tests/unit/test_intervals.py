@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.text.intervals import Sampled, Share, least_share, share_of_totals, wilson
+from neardup.text.intervals import Z95, Sampled, Share, least_share, share_of_totals, wilson
+from neardup.text.intervals import coverage as coverage_of
 from support import reference_audit
 
 Population = list[tuple[np.ndarray, np.ndarray]]
@@ -156,3 +159,43 @@ def test_the_interval_holds_when_misses_are_hardly_seen(lost: int) -> None:
     held, above = coverage([(of, of), (lonely * 0, lonely)], [200, 200])
     assert held >= 0.90
     assert above >= 0.94
+
+
+@given(st.one_of(st.integers(1, 3), st.integers(1, 10**12)), st.data())
+def test_wilsons_interval_of_few_and_very_many_trials(trials: int, data: st.DataObject) -> None:
+    """Against the two shares p with (hits/n − p)² = z² p (1 − p) / n, by bisection with 60 digits."""
+    hits = data.draw(st.integers(0, trials))
+    interval = wilson(hits / trials, trials)
+    with localcontext() as context:
+        context.prec = 60
+        share, z2 = Decimal(hits) / trials, Decimal(Z95) ** 2
+
+        def accepted(p: Decimal) -> bool:
+            return (share - p) ** 2 * trials <= z2 * p * (1 - p)
+
+        for end, outside in ((interval.low, Decimal(0)), (interval.high, Decimal(1))):
+            inside = share
+            for _ in range(100):
+                middle = (inside + outside) / 2
+                inside, outside = (middle, outside) if accepted(middle) else (inside, middle)
+            assert end == pytest.approx(float(inside), rel=1e-9, abs=1e-15)
+
+
+@given(st.one_of(st.integers(1, 4), st.integers(1, 120)), st.integers(0, 1000))
+def test_the_coverage_sums_the_draws_whose_interval_contains_the_share(trials: int, thousandths: int) -> None:
+    share = Fraction(thousandths, 1000)
+    total = Fraction(0)
+    for hits in range(trials + 1):
+        interval = wilson(hits / trials, trials)
+        if interval.low <= share <= interval.high:
+            total += comb(trials, hits) * share**hits * (1 - share) ** (trials - hits)
+    assert coverage_of(float(share), trials) == pytest.approx(float(total), abs=1e-9)
+
+
+@pytest.mark.parametrize("trials", [1, 2, 3, 4, 50, 400, 100_000])
+def test_the_coverage_is_95_in_100_on_average(trials: int) -> None:
+    shares = [coverage_of(place / 2000, trials) for place in range(1, 2000)]
+    assert sum(shares) / len(shares) == pytest.approx(0.953, abs=0.006)
+    assert min(shares) > 0.79
+    assert max(shares) <= 1
+    assert coverage_of(0, trials) == coverage_of(1, trials) == 1

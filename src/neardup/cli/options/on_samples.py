@@ -151,7 +151,7 @@ class ExplainOptions(CommandOptions):
     numbers: str | None = option(
         "--slots",
         None,
-        "Number of hash functions, from 1 to 1,024, or several numbers with commas. Default: 4.",
+        "Number of hash functions, from 1 to 65,536, or several numbers with commas. Default: 4.",
         "NUMBER",
         panel=COMPARED,
     )

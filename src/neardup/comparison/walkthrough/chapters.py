@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import floor
 from textwrap import wrap
 from typing import TYPE_CHECKING, TypeVar
 
@@ -43,8 +44,13 @@ WIDEST, SHOWN_PAIRS = 51, 6
 SCALES = (0.2, 0.4, 1.0)
 """Upper ends of the scale, so that low similarities fill it too."""
 
-NUMBERS = 24
+NUMBERS = 25
 """Columns reserved for the numbers beside a bar."""
+
+HELD = (
+    "Held: how many of 100 such intervals contain the exact value, if slots are independent: about 95; with few "
+    "slots, or near 0 and 1, from 79 to 100."
+)
 
 
 def text(explained: ExplanationRecord, width: int) -> Iterator[str]:
@@ -223,10 +229,11 @@ def bar_section(explained: ExplanationRecord, width: int) -> Section:
         pair = explained.pairs[i]
         letters = (explained.documents[position].label for position in (pair.a, pair.b))
         lines += [""] * bool(lines) + [f"  {' and '.join(letters)}, exact {similarity(pair.resemblance)}"]
-        lines.append(f"  {'slots':>{column}}  {_axis(plot, top)}  estimate and interval")
+        lines.append(f"  {'slots':>{column}}  {_axis(plot, top)}  estimate, interval, held")
         for name, drawn in zip(names, explained.drawn, strict=True):
             estimate = drawn.estimates[i]
             numbers = f"{similarity(estimate.value)}  {similarity(estimate.low)}–{similarity(estimate.high)}"
+            numbers += f"  {_percent_held(drawn, pair)}"
             lines.append(f"  {name:>{column}}  {bar(estimate, pair.resemblance, plot, top)}  {numbers}")
     left = len(explained.pairs) - SHOWN_PAIRS
     hint = " (try 50,100,200,400)" if len(explained.drawn) == 1 else ""
@@ -234,10 +241,13 @@ def bar_section(explained: ExplanationRecord, width: int) -> Section:
     more = (f"The {SHOWN_PAIRS} most similar pairs; {counted(left, 'more pair')} not drawn.",) if left > 0 else ()
     return Section(
         "Error bars",
-        ("[---o---] is the estimate o with its 95 % interval, | the exact value, * both in one place. " + rule,),
+        (
+            f"[---o---] is the estimate o with its 95 % interval, | the exact value, * both in one place. {rule}",
+            HELD,
+        ),
         (Drawing(tuple(lines), tuple(_pictures(explained, sorted(order[:SHOWN_PAIRS]), names))),),
         more,
-        (rule,),
+        (rule, HELD),
     )
 
 
@@ -246,11 +256,18 @@ def _pictures(explained: ExplanationRecord, shown: list[int], names: list[str]) 
     for i in shown:
         pair = explained.pairs[i]
         letters = " and ".join(explained.documents[position].label for position in (pair.a, pair.b))
-        bars = []
+        bars, shares = [], []
         for name, drawn in zip(names, explained.drawn, strict=True):
             estimate, label = drawn.estimates[i], counted(drawn.slots, "slot") if name.isdecimal() else name
             bars.append(ErrorBar(label, estimate.value, estimate.low, estimate.high, pair.resemblance))
-        yield error_bars(bars, f"Estimates for {letters}, exact {similarity(pair.resemblance)}", f"{letters}.")
+            shares.append(f"{label} {_percent_held(drawn, pair)}")
+        says = f"{letters}, held: {', '.join(shares)}."
+        yield error_bars(bars, f"Estimates for {letters}, exact {similarity(pair.resemblance)}", says)
+
+
+def _percent_held(drawn: DrawnHashes, pair: Exact) -> str:
+    """Return the coverage of the interval of a pair in per cent, rounded down."""
+    return f"{floor(100 * drawn.coverage(pair))} %"
 
 
 def _axis(width: int, top: float) -> str:
@@ -526,8 +543,8 @@ def _similarities(explained: ExplanationRecord) -> Section:
         (
             "Exact: the shingles in both documents divided by those in either, |A∩B| / |A∪B| "
             "(Jaccard, resemblance).",
-            "Estimate: the share of equal values in two signatures. It varies by chance; in 95 of 100 "
-            "draws the interval around it contains the exact value.",
+            "Estimate: the share of equal values in two signatures. It varies by chance; on average 95 of 100 "
+            "intervals around it, by Wilson (1927), contain the exact value.",
         ),
         (ShownTable(head, rows), _matrices(explained)),
         (*dict.fromkeys(drawn.caution for drawn in explained.drawn if drawn.caution), *_not_shown(explained)),

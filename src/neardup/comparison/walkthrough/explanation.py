@@ -24,8 +24,10 @@ EXAMPLE = (
 )
 """Three sentences of a published walk-through; seed 1 draws the coefficients used there."""
 
-DOCUMENTS, CHARACTERS, ROWS, SLOTS = 10, 1_000_000, 10_000, 1024
+DOCUMENTS, CHARACTERS, ROWS, SLOTS = 10, 1_000_000, 10_000, 1 << 16
 """The most documents, characters of text in all, distinct shingles, and slots."""
+VALUES = 20_000_000
+"""The most values of all rows under all functions: they take 160 MB."""
 FIRST_ROW = 1_000_000_000
 """The largest number of the first row: with all others it fits 32 bits."""
 BEGINNING = 200
@@ -142,6 +144,9 @@ class _Chosen:
 
     def draw(self, numbers: UInt64s) -> Iterator[tuple[str, Hashed]]:
         """Yield the values of rows (uint64[n]) for each family and number of slots."""
+        if len(numbers) * max(self.counts) > VALUES:
+            values = f"{len(numbers):,} rows have {len(numbers) * max(self.counts):,} values under {max(self.counts):,} functions"
+            raise SettingError(values, f"At most {VALUES:,}", "Choose fewer slots, or shorter documents")
         for name, family in self.families.items():
             for slots in self.counts:
                 yield name, family.hash_rows(numbers, slots, self.seed, self.given)

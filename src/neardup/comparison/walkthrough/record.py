@@ -7,6 +7,7 @@ from typing import Any
 from neardup.comparison.walkthrough.families import NOTHING
 from neardup.display.view import PlainData
 from neardup.tables import Bools, Int64s, UInt64s
+from neardup.text.intervals import coverage
 from neardup.text.sketch import Estimate
 
 SHOWN_ROWS, SHOWN_FUNCTIONS = 200, 16
@@ -94,6 +95,10 @@ class DrawnHashes(PlainData):
     estimates: tuple[Estimate, ...]
     bands: Bands | None
     caution: str
+
+    def coverage(self, pair: Exact) -> float:
+        """Return the probability that the interval of the pair contains its resemblance, for independent slots."""
+        return coverage(pair.resemblance, self.slots)
 
     def equal(self, slot: int) -> list[tuple[int, ...]]:
         """Return the positions of documents that have equal values in a slot, two or more each."""
@@ -197,6 +202,7 @@ class ExplanationRecord(PlainData):
             "estimates": [
                 self._labels(pair)
                 | {"equal": equal, "value": estimate.value, "low": estimate.low, "high": estimate.high}
+                | {"coverage": drawn.coverage(pair)}
                 for pair, equal, estimate in zip(self.pairs, drawn.matches, drawn.estimates, strict=True)
             ],
             "bands": None if drawn.bands is None else self._bands(drawn.bands),

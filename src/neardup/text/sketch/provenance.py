@@ -6,6 +6,7 @@ Estimates are shares with their 95 % intervals; families and estimates have view
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import log
 from numbers import Real
 from typing import Any
 
@@ -19,7 +20,7 @@ from neardup.display.pictures import ErrorBar, error_bars
 from neardup.display.view import PlainData, facts, heading, view
 from neardup.errors import FormatError, InputError
 from neardup.tables import FORMAT_VERSION, Floats, Int64s
-from neardup.text.intervals import Z95, wilson
+from neardup.text.intervals import Z95, waiting_times, wilson
 from neardup.unicode import UNICODE_VERSION
 
 KEY = b"neardup"
@@ -28,7 +29,7 @@ KEY = b"neardup"
 _NO_TABLE = "A table that to_arrow() of a family gave, with the metadata of its schema"
 
 _SHOWN = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""The resemblances whose intervals are drawn."""
+"""The resemblances whose intervals are drawn, as near as the slots come."""
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,9 @@ def html(name: str, lines: list[Line], parameters: Mapping[str, Any], slots: int
 def intervals(slots: int) -> str:
     """Return the 95 % intervals of estimates from ``slots`` slots as a figure (Wilson 1927)."""
     bars = []
-    for share in _SHOWN:
-        interval = wilson(round(share * slots) / slots, slots)
-        bars.append(ErrorBar(f"estimate {share:g}", interval.value, interval.low, interval.high))
+    for equal in sorted({round(share * slots) for share in _SHOWN}):
+        interval = wilson(equal / slots, slots)
+        bars.append(ErrorBar(f"estimate {interval.value:.2g}", interval.value, interval.low, interval.high))
     return error_bars(bars, f"How far estimates from {number(slots)} slots vary").figure()
 
 
@@ -228,14 +229,15 @@ class SizeEstimate(Estimate):
         """Return the estimate from k independent waiting times with the size as their rate, float64[k].
 
         Their sum has a gamma distribution, so (k − 1) / sum is unbiased, with variance n² / (k − 2) (Cohen 1997,
-        section 3). The interval has its quantiles by Wilson and Hilferty (1931).
+        section 3). The interval has its quantiles. One waiting time has no unbiased estimate: it has ln 2 / sum,
+        which is too low as often as too high.
 
         >>> print(SizeEstimate.of(np.full(128, 0.01)))
         99.22 (95 % interval 83.43–118.1, 128 slots)
         """
         k, total = len(waits), float(waits.sum())
-        low, high = (k * (1 - 1 / (9 * k) + z / (3 * k**0.5)) ** 3 for z in (-Z95, Z95))
-        return cls((k - 1) / total, max(low, 0.0) / total, high / total, k)
+        low, high = waiting_times(k)
+        return cls((k - 1 or log(2)) / total, low / total, high / total, k)
 
     def __str__(self) -> str:
         value, low, high = (f"{number:,.4g}" for number in (self.value, self.low, self.high))

@@ -272,7 +272,9 @@ SHAPE: dict[str, object] = {
             "chosen": [[int]],
             "permutes": [int],
             "signatures": [[int]],
-            "estimates": [{"a": str, "b": str, "equal": int, "value": float, "low": float, "high": float}],
+            "estimates": [
+                {"a": str, "b": str, "equal": int, "value": float, "low": float, "high": float, "coverage": float}
+            ],
             "bands": {
                 "rows": int,
                 "left_over": int,

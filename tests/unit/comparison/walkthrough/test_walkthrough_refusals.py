@@ -23,10 +23,10 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
         "No family of hash functions was given. Allowed: Any of mod-p, multiply-shift, classic, "
         "one-permutation, permutations, or all.",
     ),
-    ({"slots": 0}, "slots is 0. Allowed: A whole number from 1 to 1,024."),
-    ({"slots": [4, 1025]}, "slots is 1025. Allowed: A whole number from 1 to 1,024."),
-    ({"slots": []}, "slots is 0. Allowed: A whole number from 1 to 1,024."),
-    ({"slots": [4.0]}, "slots is 4.0. Allowed: A whole number from 1 to 1,024."),
+    ({"slots": 0}, "slots is 0. Allowed: A whole number from 1 to 65,536."),
+    ({"slots": [4, 65537]}, "slots is 65537. Allowed: A whole number from 1 to 65,536."),
+    ({"slots": []}, "slots is 0. Allowed: A whole number from 1 to 65,536."),
+    ({"slots": [4.0]}, "slots is 4.0. Allowed: A whole number from 1 to 65,536."),
     ({"seed": 0}, "seed is 0. Allowed: A whole number from 1 to 4,294,967,295."),
     ({"seed": True}, "seed is True. Allowed: A whole number from 1 to 4,294,967,295."),
     ({"band_rows": 5}, "band_rows is 5. Allowed: A whole number from 1 to 4."),
@@ -90,6 +90,12 @@ def test_documents(documents: object, said: str) -> None:
     with pytest.raises(nd.InputError) as refused:
         nd.explain(documents)
     assert str(refused.value).startswith(said)
+
+
+def test_more_values_than_memory_should_hold() -> None:
+    with pytest.raises(nd.SettingError) as refused:
+        nd.explain([" ".join(map(str, range(1_003))), "y"], slots=[4, 20_000])
+    assert str(refused.value).startswith("1,002 rows have 20,040,000 values under 20,000 functions. Allowed: ")
 
 
 def test_a_large_file_is_refused_before_it_is_read(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import comb, exp, factorial, sqrt
+import re
+from math import comb, exp, factorial, log, sqrt
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.errors import FormatError
+from neardup.text.intervals import waiting_times
 from neardup.text.sketch.families import ShingleFamily
 from neardup.text.sketch.minhash import MinHash
 from neardup.text.sketch.provenance import Estimate, SizeEstimate, estimate
@@ -47,12 +49,27 @@ def test_the_interval_of_a_size_by_the_gamma_distribution(slots: int, wait: floa
     """P(Γ(k) < x) for whole k: 1 − P(fewer than k events of a Poisson distribution with mean x)."""
     size = SizeEstimate.of(np.full(slots, wait))
     total = slots * wait
-    assert size.value == pytest.approx((slots - 1) / total)
-    if 2 < slots < 20:  # Wilson and Hilferty are near from a few slots on, and sums of large k are slow
-        for bound, share in ((size.low, 0.025), (size.high, 0.975)):
-            mean = bound * total
-            below = 1 - sum(mean**i * exp(-mean) / factorial(i) for i in range(slots))
-            assert below == pytest.approx(share, abs=0.003)
+    assert size.value == pytest.approx((slots - 1 or log(2)) / total)
+    assert size.low < size.value < size.high
+    for bound, share in ((size.low, 0.025), (size.high, 0.975)):
+        mean = bound * total
+        below = 1 - sum(mean**i * exp(-mean) / factorial(i) for i in range(slots))
+        assert below == pytest.approx(share, abs=1e-9)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3, 128, 4096, 100_000])
+def test_the_quantiles_of_any_number_of_waiting_times(slots: int) -> None:
+    """Against sums that were drawn: the shares of them below the quantiles."""
+    low, high = waiting_times(slots)
+    sums = np.random.default_rng(7).gamma(slots, size=400_000)
+    assert float((sums < low).mean()) == pytest.approx(0.025, abs=0.0016)  # 6.2 standard errors
+    assert float((sums < high).mean()) == pytest.approx(0.975, abs=0.0016)
+
+
+@pytest.mark.parametrize(("slots", "labels"), [(1, ["0", "1"]), (3, ["0", "0.33", "0.67", "1"])])
+def test_the_figure_of_few_slots_has_the_estimates_that_they_can_have(slots: int, labels: list[str]) -> None:
+    shown = re.findall(r">estimate ([\d.]+)<", nd.ModP(slots)._repr_html_())
+    assert shown == labels
 
 
 def test_sizes_that_a_signature_shows_and_does_not() -> None:
