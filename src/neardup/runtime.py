@@ -164,9 +164,9 @@ def ordered_map(
 
     At most ``threads + 2`` items are read ahead of the consumer, so a slow consumer bounds the memory. The first
     error of an item is raised when its turn comes; no further item is started after it. A single item needs no
-    other thread.
+    other thread, nor do the items of a list or a range if one thread works.
     """
-    if isinstance(items, Sized) and len(items) < 2:
+    if isinstance(items, Sized) and (len(items) < 2 or worker_count(threads) == 1):
         yield from map(work, items)
         return
     workers = worker_count(threads)

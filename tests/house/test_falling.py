@@ -28,7 +28,7 @@ LIMITS = {
     "modules": 438,  # 432 before measures of weights
     "import lines": 6950,  # 6,838 before measures of weights
     "modules below 100 lines": 11,
-    "constants after the first function": 184,
+    "constants after the first function": 181,
     "modules named by a participle": 0,
     "functions named by one participle": 110,
     "locals named found": 286,

@@ -8,6 +8,13 @@ import numpy as np
 
 from neardup.kernels.compiler import entry, part
 
+DIGIT = 11
+"""Bits of a pass of radix sort."""
+_FEW = 16
+"""Hashes that are sorted by insertion at once: cells cost more."""
+_RADIX = 1 << DIGIT
+_MASK = np.uint64(_RADIX - 1)
+
 
 @part
 def sink(values, begin, root, n):
@@ -35,11 +42,6 @@ def heap_sort(values, begin, end):
         sink(values, begin, 0, last)
 
 
-_DIGIT = 11
-_RADIX = 1 << _DIGIT
-_MASK = np.uint64(_RADIX - 1)
-
-
 @entry("uint64[:], int64 -> int32[:]")
 def sorted_by_key(keys, passes):
     """Return the int32 order that sorts ``keys`` (uint64) by their top ``11 · passes`` bits, stable (LSD radix).
@@ -53,7 +55,7 @@ def sorted_by_key(keys, passes):
         order[i] = i
     counts = np.empty(_RADIX + 1, np.int64)
     for step in range(passes):
-        shift = np.uint64(64 - _DIGIT * (passes - step))
+        shift = np.uint64(64 - DIGIT * (passes - step))
         counts[:] = 0
         for i in range(n):
             counts[np.int64((keys[i] >> shift) & _MASK) + 1] += 1
@@ -114,9 +116,9 @@ def equal_groups(keys):
     bits = 0
     while keys.size >> bits:
         bits += 1
-    passes = max(1, min(4, (bits + 3) // _DIGIT + 1))
+    passes = max(1, min(4, (bits + 3) // DIGIT + 1))
     order = sorted_by_key(keys, passes)
-    starts, sizes = equal_runs(keys, order, _DIGIT * passes)
+    starts, sizes = equal_runs(keys, order, DIGIT * passes)
     return order, starts, sizes
 
 
@@ -125,7 +127,7 @@ def sort_by_bits(keys, scratch, low, high):
     """Return ``keys`` (uint64) sorted by bits [low, high), stable; ``scratch`` (as long) may hold the result."""
     counts = np.empty(_RADIX + 1, np.int64)
     while low < high:
-        digit = min(_DIGIT, high - low)
+        digit = min(DIGIT, high - low)
         shift, mask = np.uint64(low), np.uint64((1 << digit) - 1)
         counts[:] = 0
         for i in range(keys.size):
@@ -148,6 +150,17 @@ def copy_into(target, at, source, n):
         target[at + i] = source[i]
 
 
+@part
+def _insertion_sort(values, begin, end):
+    for i in range(begin + 1, end):
+        value = values[i]
+        j = i
+        while j > begin and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
+
+
 @entry("out uint64[:], int64, out uint64[:] -> int64")
 def sort_distinct(hashes, n, scratch):
     """Sort ``hashes[:n]`` (uint64) in place and drop repeats; return the number of distinct values.
@@ -155,8 +168,13 @@ def sort_distinct(hashes, n, scratch):
     The hashes are well mixed, so their top bits spread them over n cells (``scratch``: uint64[≥ n]), and each cell
     is sorted by insertion. A cell that is crowded nevertheless, as in adversarial input, is left to a heap sort.
     """
-    if n < 2:
-        return n
+    if n <= _FEW:
+        _insertion_sort(hashes, 0, n)
+        few = np.int64(n > 0)
+        for i in range(1, n):
+            hashes[few] = hashes[i]
+            few += hashes[few - 1] != hashes[few]
+        return few
     bits = 1
     while (1 << bits) < n and bits < 16:
         bits += 1
@@ -177,13 +195,7 @@ def sort_distinct(hashes, n, scratch):
         if end - begin > 64:
             heap_sort(scratch, begin, end)
         else:
-            for i in range(begin + 1, end):
-                value = scratch[i]
-                j = i
-                while j > begin and scratch[j - 1] > value:
-                    scratch[j] = scratch[j - 1]
-                    j -= 1
-                scratch[j] = value
+            _insertion_sort(scratch, begin, end)
         for i in range(begin, end):
             if distinct == 0 or hashes[distinct - 1] != scratch[i]:
                 hashes[distinct] = scratch[i]

@@ -83,7 +83,8 @@ def checked(values: Mapping[str, Any]) -> Settings:
     if refused:
         raise SettingError(
             f"A run on Spark does not have: {', '.join(refused)}",
-            f"Measures of shingles ({', '.join(_MEASURES)}), resemblance also by LSH; keep longest, first, last or none",
+            f"Measures of shingles ({', '.join(_MEASURES)}), resemblance also by LSH; keep longest, first, last "
+            "or none",
             "Leave them out, or run on one machine (neardup.find, or the command without --engine)",
         )
     return settings

@@ -192,7 +192,7 @@ def test_pairs_counted_by_bits_are_those_of_merged_sets(
     merged, over = pairs_of(hubs, search(hubs, threshold, **asked), 1)
     for frequent in (2, 1 << 20):
         with ExitStack() as patched:
-            for name, value in {"_LONG": 0, "_MERGED": 0, "_FREQUENT": frequent}.items():
+            for name, value in {"_LONG": 0, "_LEAST_WORDS": 0, "_MERGED": 0, "_FREQUENT": frequent}.items():
                 patched.enter_context(mock.patch.object(neardup.deduplication.join.prefix_join, name, value))
             by_bits, of_bits = pairs_of(hubs, search(hubs, threshold, **asked), 1)
             leader = reference_search.principal(
@@ -204,6 +204,11 @@ def test_pairs_counted_by_bits_are_those_of_merged_sets(
         assert (of_bits == over).all()
         assert unlike.table().equals(merged.table())
         assert (of_unlike == over).all()
+
+
+def test_small_sets_get_no_bits() -> None:
+    sets = made_sets.hashed([set(range(15)) | {100 + k} for k in range(600)], reference.mix64)
+    assert not len(search_plan(join(sets, Fraction(1, 2)), np.zeros(600, np.bool_), 2).bits)
 
 
 def test_sets_of_one_stock_get_bits() -> None:

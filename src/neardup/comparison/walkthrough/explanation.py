@@ -145,7 +145,8 @@ class _Chosen:
     def draw(self, numbers: UInt64s) -> Iterator[tuple[str, Hashed]]:
         """Yield the values of rows (uint64[n]) for each family and number of slots."""
         if len(numbers) * max(self.counts) > VALUES:
-            values = f"{len(numbers):,} rows have {len(numbers) * max(self.counts):,} values under {max(self.counts):,} functions"
+            most = max(self.counts)
+            values = f"{len(numbers):,} rows have {len(numbers) * most:,} values under {most:,} functions"
             raise SettingError(values, f"At most {VALUES:,}", "Choose fewer slots, or shorter documents")
         for name, family in self.families.items():
             for slots in self.counts:

@@ -35,7 +35,7 @@ from neardup.kernels.join import (
     unique_in_range,
 )
 from neardup.kernels.sets import Criterion, fill_parities, parity_words
-from neardup.kernels.sorting import equal_groups
+from neardup.kernels.sorting import DIGIT, equal_groups, sorted_by_key
 from neardup.runtime import Advance, ordered_map, report_nothing, worker_count
 from neardup.tables import Bools, Int32s, Int64s, UInt8s, UInt64s, column, verified_table
 
@@ -56,6 +56,9 @@ _FREQUENT = 64
 
 _WORDS = 4
 """Words of bits for a document, at most; together at most as many as their parities have."""
+
+_LEAST_WORDS = 2
+"""Bits are not worth it for sets with fewer words of parities on average: these rule out as many pairs."""
 
 _MERGED = 4
 """Bits are not worth it if more than one of this many shingles would have to be merged all the same."""
@@ -134,7 +137,8 @@ def search_plan(hubs: PrefixIndex, left_out: Bools, threads: int, apart: Bools |
     No two documents that are ``apart`` (bool[hubs]; None: any two may be) are a pair.
     """
     index, lengths = without_bits(left_out, apart), np.diff(hubs.first)
-    if not len(index.inside) or (lengths * lengths).sum() <= 2 * _LONG * len(index.inside):
+    count, words = len(index.inside), np.diff(hubs.parity_at)[index.inside].sum()
+    if not count or words < _LEAST_WORDS * count or (lengths * lengths).sum() <= 2 * _LONG * count:
         return index
     return _with_bits(index, hubs, threads)
 
@@ -287,7 +291,7 @@ def joined_sets(
     if some is None:
         some = with_possible_partners(sets.hashes, sets.offsets[places], sets.sizes[places], criterion, threads)
     repeats = repeats_of(sets.hashes, sets.offsets[places[some]], sets.sizes[places[some]], threads)
-    order = np.argsort(sets.sizes[places], kind="stable")
+    order = _order_of(sets.sizes[places], int(sets.sizes.max(initial=0)))
     sizes, starts = sets.sizes[places[order]], sets.offsets[places[order]]
     listed = np.zeros(len(places), np.bool_)
     listed[some] = True
@@ -556,7 +560,14 @@ def _entries_of(
     """(begin, probes, list_of, place): the lists each document is in, and its places; its own prefix first."""
     list_of = np.repeat(np.arange(len(first) - 1), np.diff(first))
     place = np.arange(len(members)) - np.repeat(first[:-1], np.diff(first))
-    order = np.argsort(2 * members + ~in_prefix, kind="stable")
+    order = _order_of(2 * members + ~in_prefix, 2 * documents)
     begin = np.concatenate(([0], np.cumsum(np.bincount(members, minlength=documents)))).astype(np.int64)
     probes = begin[:-1] + np.bincount(members[in_prefix], minlength=documents)
     return begin, probes, list_of[order], place[order]
+
+
+def _order_of(numbers: Int64s, most: int) -> Int32s:
+    """int32[n]: the order that sorts ``numbers`` from 0 to ``most``, stable."""
+    bits = most.bit_length() or 1
+    order: Int32s = sorted_by_key(numbers.astype(np.uint64) << np.uint64(64 - bits), -(-bits // DIGIT))
+    return order

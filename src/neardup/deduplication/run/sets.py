@@ -43,11 +43,11 @@ def join(
     is the share of the left set in the right one; without ``right``, of the smaller set. A set without elements is
     in no pair.
 
-    ``measure="weighted-resemblance"`` (or ``weighted-jaccard``) is Σ min(a, b)/Σ max(a, b) over the weights of the
-    elements, and ``weighted-cosine`` Σ a·b/(‖a‖·‖b‖). A set gives its elements weights, the values ≥ 0 of a mapping
-    or a matrix, else its repeats. ``weights`` multiplies these: a mapping of elements by a number for each, and
-    ``"tf-idf"`` by ln((1 + n)/(1 + df)) + 1, where df of the n sets of both collections have the element. These are
-    the smoothed weights of scikit-learn.
+    ``measure="weighted-resemblance"`` (or ``weighted-jaccard``) is Σ min(a, b)/Σ max(a, b) over the weights of
+    the elements, and ``weighted-cosine`` Σ a·b/(‖a‖·‖b‖). A set gives its elements weights, the values ≥ 0 of a
+    mapping or a matrix, else its repeats. ``weights`` multiplies these: a mapping of elements by a number for
+    each, and ``"tf-idf"`` by ln((1 + n)/(1 + df)) + 1, where df of the n sets of both collections have it: the
+    smoothed weights of scikit-learn.
 
     Returns a table of ``left`` and ``right`` (positions from 0, int64, or ids), ``similarity`` (float64),
     ``shared``, ``size_left`` and ``size_right`` (int64: |A∩B|, |A|, |B|; with weights float64: Σ min and the sums,

@@ -26,6 +26,9 @@ from neardup.tables import Bools, Floats, Int64s, UInt64s, one_array
 _PLAIN = re.compile("[0-9a-z]+")
 """Such a str is one word in its compared form, and no other str is that word."""
 
+_RANK_BITS, _RANK_MASK = np.uint64(32), np.uint64((1 << 32) - 1)
+"""A set has below 2³² different words, and a collection below 2³² sets."""
+
 MOST_COUNTED = 1 << 24
 """A count of an element is below this."""
 
@@ -55,24 +58,41 @@ class ElementNumbers:
     def __init__(self, *, counted: bool = False) -> None:
         self.counted = counted
         self._kind: str | None = None
-        self._numbers: dict[Any, int] = {}
+        self._texts: pa.Array | None = None  # all str, or all bytes, by their number
+        self._numbers: dict[Any, int] = {}  # others
 
     def elements(self, numbers: UInt64s) -> list[Any]:
         """Return the elements that have these numbers."""
+        if self._texts is not None:
+            elements: list[Any] = self._texts.take(pa.array(numbers)).to_pylist()
+            return elements
         given = list(self._numbers)  # of numbers of their own none
         return [given[number] if given else number for number in numbers.tolist()]
 
-    def words(self, numbers: UInt64s) -> list[str]:
-        """Return a word for each of these numbers, by its element alone: the same in each run.
+    def words(self, numbers: UInt64s) -> pa.Array:
+        """Return a word (large_string) for each of these numbers, by its element alone: the same in each run.
 
         Of a whole number these are its digits. A str of Latin letters in lower case and digits is its own word;
         of others it has such letters and digits, and 96 bits of a hash.
 
         >>> elements = ElementNumbers()
-        >>> elements.words(elements.of(["red", "Dark red"], np.array([2]), "sets"))
+        >>> elements.words(elements.of(["red", "Dark red"], np.array([2]), "sets")).to_pylist()
         ['red', 'darkred_8c7c374fea37d5f602d1c0e1']
         """
-        return [*map(_word if self._numbers else str, self.elements(numbers))]
+        if self._texts is not None and pt.is_large_string(self._texts.type):
+            words = self._texts.take(pa.array(numbers))
+            plain = pc.match_substring_regex(words, rf"\A{_PLAIN.pattern}\z")
+            others = [_word(element) for element in words.filter(pc.invert(plain)).to_pylist()]
+            return pc.replace_with_mask(words, pc.invert(plain), pa.array(others, words.type))
+        return pa.array([*map(_word, self.elements(numbers))], pa.large_string())
+
+    def compact(self, numbers: UInt64s) -> tuple[UInt64s, Int64s]:
+        """Return the different ``numbers``, and the place of each number among them."""
+        known = len(self._numbers) if self._texts is None else len(self._texts)
+        if not known:
+            different, places = np.unique(numbers, return_inverse=True)
+            return different, places
+        return np.arange(known, dtype=np.uint64), numbers.astype(np.int64)
 
     def require(self, kind: str, where: str) -> None:
         """Raise InputError if elements read before are of another ``kind``."""
@@ -82,6 +102,8 @@ class ElementNumbers:
 
     def of(self, values: list[Any], sizes: Int64s, where: str) -> UInt64s:
         """Return the numbers (uint64) of the values of sets of these ``sizes``."""
+        if (texts := _as_texts(values)) is not None:
+            return self.of_arrow(texts, where)
         kinds = {type_: _kind(type_) for type_ in set(map(type, values))}
         if None in kinds.values():
             place = next(place for place, value in enumerate(values) if kinds[type(value)] is None)
@@ -119,9 +141,12 @@ class ElementNumbers:
                 pt.is_binary(values.type) or pt.is_large_binary(values.type) or pt.is_binary_view(values.type)
             )
             self.require("bytes" if is_bytes else "str", where)
-            encoded = values.cast(pa.large_binary() if is_bytes else pa.large_string()).dictionary_encode()
+            large = pa.large_binary() if is_bytes else pa.large_string()
+            if pt.is_binary_view(values.type) or pt.is_string_view(values.type):
+                values = values.cast(large)
+            encoded = values.dictionary_encode()
             places: Int64s = encoded.indices.to_numpy().astype(np.int64)
-            return self._in_order(encoded.dictionary.to_pylist())[places]
+            return self._of_different(encoded.dictionary.cast(large))[places]
         if kind_of(values.type) != "integer":
             raise InputError(f"{where} has lists of {values.type}", _ELEMENTS, "Convert the values")
         return self.of_array(values.to_numpy(zero_copy_only=False), where)
@@ -134,7 +159,25 @@ class ElementNumbers:
         except (KeyError, UnicodeEncodeError):  # tuples, and str with lone surrogates
             return self._in_order(values)
 
+    def _of_different(self, texts: pa.Array) -> UInt64s:
+        """Return the numbers of different str, or bytes: those of the first collection count up from 0."""
+        if self._numbers:
+            return self._in_order(texts.to_pylist())
+        if self._texts is None:
+            self._texts = texts
+            return np.arange(len(texts), dtype=np.uint64)
+        places = pc.index_in(texts, value_set=self._texts)
+        new = places.is_null()
+        numbers: UInt64s = places.fill_null(0).to_numpy().astype(np.uint64)
+        is_new = new.to_numpy(zero_copy_only=False)
+        numbers[is_new] = len(self._texts) + np.arange(np.count_nonzero(is_new), dtype=np.uint64)
+        self._texts = pa.concat_arrays([self._texts, texts.filter(new)])
+        return numbers
+
     def _in_order(self, values: list[Any]) -> UInt64s:
+        if self._texts is not None:  # from now on in one dict
+            self._numbers = {text: number for number, text in enumerate(self._texts.to_pylist())}
+            self._texts = None
         numbers = self._numbers
         try:
             for value in dict.fromkeys(values):
@@ -238,21 +281,35 @@ class SetDocuments(HeldDocuments):
 
 def _texts(lists: pa.Array, numbers: ElementNumbers) -> pa.Array:
     offsets: Int64s = lists.offsets.to_numpy()
-    different, element = np.unique(lists.values.to_numpy(), return_inverse=True)
-    words = pa.array(numbers.words(different), pa.large_string())
-    rank = np.argsort(pc.sort_indices(words).to_numpy(), kind="stable")[element]
-    owner = np.repeat(np.arange(len(lists)), np.diff(offsets))
-    order = np.lexsort((rank, owner))
+    different, element = numbers.compact(lists.values.to_numpy())
+    words = numbers.words(different)
+    order = pc.sort_indices(words)
+    rank = np.empty(len(words), np.uint64)
+    rank[order.to_numpy()] = np.arange(len(words), dtype=np.uint64)
+    # a set and a rank in one number, so that one sort puts the words of each set in order
+    keys = rank[element] | np.repeat(np.arange(len(lists), dtype=np.uint64) << _RANK_BITS, np.diff(offsets))
+    keys.sort()
     if not numbers.counted:
-        first = np.ones(len(order), np.bool_)
-        first[1:] = (np.diff(rank[order]) != 0) | (np.diff(owner[order]) != 0)
-        order = order[first]
-    ends = np.concatenate(([0], np.cumsum(np.bincount(owner[order], minlength=len(lists)))))
-    spaced = pc.binary_join_element_wise(words, pa.scalar(" ", words.type), pa.scalar("", words.type))
-    _, at, content = spaced.take(pa.array(element[order])).buffers()
-    begins = np.frombuffer(at, np.int64)[ends] if len(order) else ends
+        keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
+    ends = np.searchsorted(keys, np.arange(len(lists) + 1, dtype=np.uint64) << _RANK_BITS)
+    spaced = pc.binary_join_element_wise(words.take(order), *(pa.scalar(end, words.type) for end in (" ", "")))
+    _, at, content = spaced.take(pa.array(keys & _RANK_MASK)).buffers()
+    begins = np.frombuffer(at, np.int64)[ends] if len(keys) else ends
     texts = pa.LargeStringArray.from_buffers(len(lists), pa.py_buffer(begins), content or pa.py_buffer(b""))
     return pc.utf8_rtrim_whitespace(texts)
+
+
+def _as_texts(values: list[Any]) -> pa.Array | None:
+    """The values as an array if all of them are str; Arrow finds their common type as it reads them."""
+    if not values or not isinstance(values[0], str):
+        return None
+    try:
+        texts = pa.array(values)
+    except (pa.ArrowException, UnicodeEncodeError, TypeError):
+        return None
+    if not pt.is_string(texts.type) or texts.null_count:
+        return None
+    return one_array(texts.cast(pa.large_string())) if isinstance(texts, pa.ChunkedArray) else texts
 
 
 def _word(element: Any) -> str:

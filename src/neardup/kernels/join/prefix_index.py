@@ -122,6 +122,8 @@ def rare_prefixes(hashes, starts, sizes, repeats, criterion):
         for i in range(starts[x], starts[x] + sizes[x]):
             of_class[repeats[hashes[i] & mask]] += 1
         last, before = 1, 0  # the class in which the prefix ends, and the number of entries before that class
+        if sizes[x] - of_class[0] - of_class[255] < wanted[x]:  # where most shingles are in many documents
+            last, before = 255, sizes[x] - of_class[0] - of_class[255]
         while before + of_class[last] < wanted[x]:
             before += of_class[last]
             last += 1
@@ -150,13 +152,16 @@ def fill_reach(entries, owner, sizes, repeats, criterion, reach):
     while begin < entries.size:
         x, end = owner[begin], begin
         next_place[:] = 0
+        lowest, highest = np.int64(255), np.int64(0)
         while end < entries.size and owner[end] == x:
-            next_place[repeats[entries[end] & mask]] += 1
+            of_entry = np.int64(repeats[entries[end] & mask])
+            next_place[of_entry] += 1
+            lowest, highest = min(lowest, of_entry), max(highest, of_entry)
             end += 1
         size = sizes[x]
         may_fail = size - fewest_shared(size, criterion)
         place = may_fail + 1 - (end - begin)  # after the unique shingles, which are not entries
-        for of_class in range(256):
+        for of_class in range(lowest, highest + 1):
             place, next_place[of_class] = place + next_place[of_class], place
         for i in range(begin, end):  # ascending hashes, as in the order of prefixes
             of_class = repeats[entries[i] & mask]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from neardup.display.view import PlainData, Public, facts, heading, table, view
 from neardup.errors import InputError
 from neardup.kernels.lsh import near_in_runs, near_queries, pairs_alike, prefix_keys, run_ends, varying
-from neardup.kernels.sorting import sorted_by_key
+from neardup.kernels.sorting import DIGIT, sorted_by_key
 from neardup.runtime import ordered_map
 from neardup.settings import WIDTHS, WIDTHS_ALLOWED, check
 from neardup.tables import COPIES_OF, HAMMING, NEIGHBOURS, Int32s, Int64s, UInt64s
@@ -31,7 +31,6 @@ from neardup.text.lsh.hamming_tables import best_design
 MOST = 1 << 31
 """Fingerprints are numbered in 31 bits."""
 
-_DIGIT = 11
 _WORD = 0xFFFF_FFFF_FFFF_FFFF
 
 SHOWN = 10
@@ -132,8 +131,8 @@ def _words_of(number: int, words: int) -> list[int]:
 
 def in_order(words: FingerprintWords, mask: UInt64s) -> tuple[Int32s, int]:
     """(int32 order by the key of the masked bits, number of top bits of the key that are sorted)."""
-    passes = 1 + (len(words) > 1 << _DIGIT) + (len(words) > 1 << 2 * _DIGIT + 4)
-    return sorted_by_key(words.keys(mask), passes), _DIGIT * passes
+    passes = 1 + (len(words) > 1 << DIGIT) + (len(words) > 1 << 2 * DIGIT + 4)
+    return sorted_by_key(words.keys(mask), passes), DIGIT * passes
 
 
 def read_fingerprints(fingerprints: Any, bits: int | None = None) -> UInt64s:

@@ -128,13 +128,30 @@ ELEMENTS = [
 def test_a_word_is_that_of_one_element_in_every_run() -> None:
     def words(values: list[Any]) -> list[str]:
         elements = ElementNumbers()
-        return elements.words(elements.of(values, np.array([len(values)]), "sets"))
+        return elements.words(elements.of(values, np.array([len(values)]), "sets")).to_pylist()
 
     forward, backward = words(ELEMENTS), words(ELEMENTS[::-1])
     assert forward == backward[::-1]
     assert nd.tokens(" ".join(forward)) == forward
     assert len(set(forward)) == len(ELEMENTS)
+    in_unicode = [word for word in ELEMENTS if word != "\ud800"]  # arrays hold no lone surrogates
+    assert words(in_unicode) == [word for word, of in zip(forward, ELEMENTS, strict=True) if of in in_unicode]
     assert words([b"a", b"\xff"])[0] != words(["a"])[0]
+
+
+@pytest.mark.parametrize("last", [[], ["\ud800", "c"]])
+def test_equal_elements_of_several_collections_have_equal_numbers(last: list[str]) -> None:
+    elements, collections = ElementNumbers(), [["b", "a", "b"], ["c", "a", "d", "c"], ["e", "b"], last, ["d", "f"]]
+    numbers = [n for one in collections for n in elements.of(one, np.array([len(one)]), "sets").tolist()]
+    values = [value for one in collections for value in one]
+    assert len({*zip(values, numbers, strict=True)}) == len(set(values)) == len(set(numbers))
+    assert elements.words(np.array(numbers, np.uint64)).to_pylist()[:6] == values[:6]
+
+
+def test_a_bytes_among_str_is_no_str() -> None:
+    with pytest.raises(InputError) as refused:
+        nd.find(sets=[["a", b"a"], ["b"]])
+    assert has_parts(str(refused.value), "sets holds", "after")
 
 
 REFUSED = {
