@@ -71,6 +71,11 @@ NOT_RUN = {
     "templates.md": {"removed       0 documents": LARGER},
 }
 """By page, the beginnings of blocks that are not run, each with the reason."""
+LARGE = {
+    "pipelines.md": "Ray, Airflow, Dagster, datatrove and dbt",
+    "libraries.md": "scikit-learn, LangChain, LlamaIndex and Haystack",
+}
+"""By page, packages that are too large for a run of every day."""
 PAGES = {page.name: page for page in pages()}
 
 
@@ -88,8 +93,8 @@ def bring_a_server(reader: Reader) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_reader_can_follow(name: str, tmp_path: Path) -> None:
-    if name == "pipelines.md" and not FULL:
-        pytest.skip("installs Ray, Airflow, Dagster, datatrove and dbt, 1.1 GB: ./scripts/test --full runs it")
+    if name in LARGE and not FULL:
+        pytest.skip(f"installs {LARGE[name]}, 1.1 GB: ./scripts/test --full runs it")
     folder = tmp_path / "reader"
     folder.mkdir()
     if name in OWN:
