@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from neardup.deduplication.run.find import dedup, find
     from neardup.deduplication.run.findings import Found, load
     from neardup.deduplication.run.parts.merge import fingerprint_part, merge
-    from neardup.deduplication.run.sets import join
+    from neardup.deduplication.run.sets import join, similarity
     from neardup.deduplication.run.top_pairs import TopPairs, top_pairs
     from neardup.review.report.content import report_page
     from neardup.service.client import AsyncClient, Client
@@ -131,6 +131,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "resemblance_by_chunks",
     "shingles",
     "similarities",
+    "similarity",
     "tokens",
     "top_pairs",
     "write_signatures",
@@ -166,6 +167,7 @@ _LAZY = {
     "SimHash": "neardup.text.sketch.simhash",
     "Similarities": "neardup.comparison.walkthrough",
     "similarities": "neardup.comparison.walkthrough",
+    "similarity": "neardup.deduplication.run.sets",
     "Store": "neardup.collection.store",
     "TopPairs": "neardup.deduplication.run.top_pairs",
     "View": "neardup.collection.view",

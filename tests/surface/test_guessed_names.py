@@ -29,7 +29,9 @@ def indexed(texts: dict[str, str]) -> Any:
 
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
-    "similarity": (lambda: nd.similarity(A, B), "'compare' or 'jaccard'"),
+    "similarity_score": (lambda: nd.similarity_score(A, B), "'compare' or 'jaccard'"),
+    "similarity of texts": (lambda: nd.similarity(A, B), "neardup.compare"),
+    "dice": (lambda: nd.dice({1}, {2}), "'similarity'"),
     "minhash": (lambda: nd.minhash(), "'MinHash'"),
     "MinHashLSH": (lambda: nd.MinHashLSH(threshold=0.5), "'Index'"),
     "jacard": (lambda: nd.jacard(A, B), "'jaccard'"),
@@ -86,13 +88,13 @@ def test_an_error_has_the_right_spelling(case: str) -> None:
 
 
 def test_a_name_that_nothing_resembles_has_no_suggestion() -> None:
-    for name in ("dice", "cosine", "hyper_log_log", "nothing"):
+    for name in ("hyper_log_log", "nothing"):
         with pytest.raises(AttributeError) as refused:
             getattr(nd, name)
         assert str(refused.value) == f"module 'neardup' has no attribute {name!r}"
 
 
-@pytest.mark.parametrize("name", ["similarity", "jacard", "MinHashLSH"])
+@pytest.mark.parametrize("name", ["similarity_score", "jacard", "MinHashLSH"])
 def test_an_import_has_the_right_spelling(name: str) -> None:
     with pytest.raises(ImportError) as refused:
         exec(f"from neardup import {name}")

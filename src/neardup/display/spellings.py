@@ -14,6 +14,7 @@ from neardup.errors import UnknownKeywordError
 PEERS: Mapping[str, str] = {
     # names of the package
     "compare jaccard": "similarity similarity_score",
+    "similarity": "dice cosine cosine_similarity weighted_jaccard overlap_coefficient",
     "compare": "ratio fuzz_ratio token_set_ratio partial_ratio diff distance levenshtein overlap",
     "jaccard": "resemblance jaccard_similarity jaccard_index jaccard_score",
     "containment": "contained_by max_containment subset contains",

@@ -5,7 +5,8 @@ known share. Pairs closer to the threshold are decided in whole numbers, so no p
 whatever the order of the sums.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from neardup.kernels.join import ElementLists, WeightedRows, fill_rests, weighted_pairs
 from neardup.runtime import ordered_map
-from neardup.tables import Floats, Int64s
+from neardup.tables import Bools, Floats, Int64s
 
 _DIGITS = 219
 """A float64 from 10^−50 on is a multiple of 2^−219."""
@@ -72,6 +73,21 @@ def rarities(documents: Int64s, total: int) -> Floats:
     return rounded
 
 
+def weighted_similarity(one: Weighted, other: Weighted, by_product: bool) -> float:
+    """Return Σ min / Σ max of two sets of different elements, or their cosine; 1 for two sets without weights."""
+    _, i, j = np.intersect1d(one.elements, other.elements, return_indices=True)
+    ours, theirs = one.weights[i], other.weights[j]
+    if by_product:
+        shared = math.fsum(ours * theirs)
+        whole = math.sqrt(math.fsum(one.weights**2)) * math.sqrt(math.fsum(other.weights**2))
+    else:
+        least = np.minimum(ours, theirs)
+        shared, whole = math.fsum(least), math.fsum([*one.weights, *other.weights, *-least])
+    if not whole:
+        return float(not one.weights.any() and not other.weights.any())
+    return min(shared / whole, 1.0)
+
+
 def join_weighted(
     sides: Sequence[Weighted], by_product: bool, threshold: tuple[int, int], threads: int
 ) -> WeightedPairs:
@@ -107,7 +123,7 @@ def join_weighted(
     similarity = shared / (size_a * size_b if by_product else size_a + size_b - shared)
     enough = similarity >= value * (1 + slack)
     close = np.flatnonzero(~enough)
-    enough[close] = [*_reach_exactly(pairs[close], left.rows, right.rows, by_product, threshold)]
+    enough[close] = _reach_exactly(pairs[close], left.rows, right.rows, by_product, threshold)
     a, b = left.numbers[pairs[:, 0]], right.numbers[pairs[:, 1]]
     turned = a > b if alone else np.zeros(len(a), np.bool_)
     a, b = np.where(turned, b, a), np.where(turned, a, b)
@@ -169,8 +185,11 @@ def _spans(left: _Rows, right: _Rows, alone: bool, least: float, slack: float) -
 
 def _reach_exactly(
     pairs: Int64s, left: WeightedRows, right: WeightedRows, by_product: bool, threshold: tuple[int, int]
-) -> Iterator[bool]:
-    """Whether each of some pairs reaches the threshold, in whole numbers."""
+) -> Bools:
+    """bool[pairs]: whether each reaches the threshold, in whole numbers; once for all pairs of equal sets."""
+    numbers: dict[tuple[bytes, bytes], int] = {}
+    a, b = (_contents(rows, pairs[:, side], numbers) for side, rows in enumerate((left, right)))
+    _, first, same = np.unique(a << 32 | b, return_index=True, return_inverse=True)
 
     @lru_cache(_KEPT)
     def whole(side: int, x: int) -> tuple[dict[int, int], int]:
@@ -181,12 +200,23 @@ def _reach_exactly(
         return dict(zip(rows.elements[span].tolist(), weights, strict=True)), total
 
     numerator, denominator = threshold
-    for x, y in pairs.tolist():
+    enough = np.empty(len(first), np.bool_)
+    for k, (x, y) in enumerate(pairs[first].tolist()):
         (one, total), (other, second) = whole(0, x), whole(1, y)
         both = ((weight, other[element]) for element, weight in one.items() if element in other)
         if by_product:
             shared = sum(weight * theirs for weight, theirs in both)
-            yield (denominator * shared) ** 2 >= numerator**2 * total * second
+            enough[k] = (denominator * shared) ** 2 >= numerator**2 * total * second
         else:
             shared = sum(min(pair) for pair in both)
-            yield denominator * shared >= numerator * (total + second - shared)
+            enough[k] = denominator * shared >= numerator * (total + second - shared)
+    each: Bools = enough[same]
+    return each
+
+
+def _contents(rows: WeightedRows, sets: Int64s, numbers: dict[tuple[bytes, bytes], int]) -> Int64s:
+    """int64[sets]: one number for all sets of the same elements and weights; ``numbers`` grow by new ones."""
+    different, place = np.unique(sets, return_inverse=True)
+    spans = [slice(rows.offsets[x], rows.offsets[x + 1]) for x in different]
+    keys = [(rows.elements[span].tobytes(), rows.weights[span].tobytes()) for span in spans]
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)[place]

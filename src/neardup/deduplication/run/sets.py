@@ -9,7 +9,7 @@ import pyarrow as pa
 from neardup.deduplication.join.criterion import EVERYONE, Related, criterion_of, similarity_of
 from neardup.deduplication.join.prefix_join import HubSearch, joined_sets, pairs_of
 from neardup.deduplication.join.shingle_store import DocumentSets
-from neardup.deduplication.join.weighted_join import Weighted, join_weighted, rarities
+from neardup.deduplication.join.weighted_join import Weighted, join_weighted, rarities, weighted_similarity
 from neardup.display import near_miss
 from neardup.errors import InputError, SettingError
 from neardup.io.inputs import ElementNumbers, NumberedSets, SetDocuments, SetRows, WeightedSets, as_weights
@@ -61,18 +61,60 @@ def join(
     >>> join([{"a": 2, "b": 1}, {"a": 1}], measure="weighted-cosine")["similarity"].to_pylist()
     [0.8944271909999159]
     """
+    name = _name_of(measure, weights)
+    settings = Settings.of(
+        measure="resemblance" if name in WEIGHTED else name, threshold=threshold, threads=threads
+    )
+    if name in WEIGHTED:
+        return _joined_by_weights(left, right, WEIGHTED[name], settings, weights)
+    return _joined_by_counts(left, right, settings)
+
+
+def similarity(
+    a: object, b: object, *, measure: str = "resemblance", weights: Mapping[Any, float] | None = None
+) -> float:
+    """Return a measure of two sets by any measure of :func:`join`; ``containment`` of ``a`` in ``b``.
+
+    A set is a set, a list of elements, a mapping of elements to counts or weights, or an array of whole numbers.
+    Two sets without elements have 1. ``weights`` are as in ``join``, but not ``"tf-idf"``: it needs a collection.
+    Raises InputError for anything that is no set or weight, and SettingError for settings out of range.
+
+    >>> similarity({"a", "b", "c"}, ["b", "c", "d"]), similarity([1, 2], [1, 2, 3], measure="containment")
+    (0.5, 1.0)
+    >>> similarity({"a": 2.5, "b": 1}, {"a": 1.5, "c": 2}, measure="weighted-jaccard")
+    0.2727272727272727
+    """
+    name = _name_of(measure, weights)
+    if isinstance(a, str | bytes) or isinstance(b, str | bytes):
+        raise InputError(
+            "A text is given as a set", "Sets, lists or mappings", "Compare texts with neardup.compare"
+        )
+    if isinstance(weights, str):
+        given, allowed = f"weights is {weights!r} for two sets", "A mapping of elements to weights, or None"
+        raise SettingError(given, allowed, "Join the collection whose sets tf-idf counts")
+    if name in WEIGHTED:
+        weighted = _weighted_sides({"a": [a], "b": [b]}, weights)[1]
+        return weighted_similarity(weighted[0], weighted[1], WEIGHTED[name])
+    numbers = ElementNumbers(counted=MEASURES[name].features == "occurrences")
+    sets = [NumberedSets([given], numbers, where).lists for given, where in ((a, "a"), (b, "b"))]
+    one, other = (element_sets(each, MEASURES[name].features).hashes for each in sets)
+    if not len(one) and not len(other):
+        return 1.0
+    shared, size, second = (np.array([len(some)]) for some in (np.intersect1d(one, other), one, other))
+    return float(similarity_of(shared, size, second, MEASURES[name].formula)[0])
+
+
+def _name_of(measure: str, weights: object) -> str:
+    """The name of a measure of sets. Raises SettingError for others, and for weights with one that has none."""
     allowed = (*_OF_SETS, *WEIGHTED)
-    name = {**aliases(), **WEIGHTED_ALIASES}.get(str(measure), measure)
+    name = {**aliases(), **WEIGHTED_ALIASES}.get(str(measure), str(measure))
     if name not in allowed:
         raise SettingError(
             f"measure is {measure!r}", f"Of sets: {', '.join(allowed)}", near_miss(measure, allowed)
         )
-    if name in WEIGHTED:
-        settings = Settings.of(threshold=threshold, threads=threads)
-        return _joined_by_weights(left, right, WEIGHTED[name], settings, weights)
-    if weights is not None:
+    if weights is not None and name not in WEIGHTED:
         raise SettingError(f"weights given with measure {name!r}", f"With {' or '.join(WEIGHTED)}", "Choose one")
-    return _joined_by_counts(left, right, Settings.of(measure=name, threshold=threshold, threads=threads))
+    return name
 
 
 def _joined_by_counts(left: object, right: object | None, settings: Settings) -> pa.Table:
@@ -102,9 +144,15 @@ def _table(sides: Sequence[NumberedSets], a: Int64s, b: Int64s, *columns: Int64s
 def _joined_by_weights(
     left: object, right: object | None, by_product: bool, settings: Settings, weights: object
 ) -> pa.Table:
+    sides, weighted = _weighted_sides({"left": left} if right is None else {"left": left, "right": right}, weights)
+    joined = join_weighted(weighted, by_product, ratio(settings.search.threshold), settings.work.threads)
+    return _table(sides, *joined)
+
+
+def _weighted_sides(named: Mapping[str, object], weights: object) -> tuple[list[WeightedSets], list[Weighted]]:
+    """The sets of one or two collections, by name, as read and with the weights by which they are joined."""
     numbers = ElementNumbers(counted=True)
-    named = [("left", left)] if right is None else [("left", left), ("right", right)]
-    sides = [WeightedSets(given, numbers, where) for where, given in named]
+    sides = [WeightedSets(given, numbers, where) for where, given in named.items()]
     different, elements, sets_with = np.unique(
         np.concatenate([side.lists.values.to_numpy() for side in sides]), return_inverse=True, return_counts=True
     )
@@ -119,13 +167,12 @@ def _joined_by_weights(
         shown = repr(weights) if isinstance(weights, str) else f"a {type(weights).__name__}"
         raise SettingError(f"weights is {shown}", allowed)
     weighted, before = [], 0
-    for (where, _), side in zip(named, sides, strict=True):
+    for where, side in zip(named, sides, strict=True):
         own = elements[before : before + len(side.weights)]
         before += len(own)
         sizes = np.diff(side.lists.offsets.to_numpy())
         weighted.append(Weighted(own, as_weights(side.weights * factors[own], where), sizes))
-    joined = join_weighted(weighted, by_product, ratio(settings.search.threshold), settings.work.threads)
-    return _table(sides, *joined)
+    return sides, weighted
 
 
 def _weights_of(elements: list[Any], weights: Mapping[Any, float]) -> Floats:

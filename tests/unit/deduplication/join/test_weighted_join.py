@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -59,6 +60,25 @@ def test_the_pairs_are_those_of_the_definition(
     for row, twin in zip(rows, expected, strict=True):
         assert row[2:] == pytest.approx(twin[2:], rel=1e-12)
         assert threshold <= row[2] <= 1
+
+
+@given(families(WHOLE | REAL), MEASURES, st.sampled_from([None, OF_ELEMENTS]))
+def test_two_sets_have_the_similarity_of_the_definition(
+    sets: list[dict[int, float]], measure: str, weights: Any
+) -> None:
+    for one, other in itertools.pairwise(sets):
+        weighted = reference_join.weighted_by([[one], [other]], weights)
+        rows = reference_join.weighted_pairs(weighted, measure, Fraction(0))
+        expected = rows[0][2] if rows else float(weighted == [[{}], [{}]])
+        assert nd.similarity(one, other, measure=measure, weights=weights) == pytest.approx(expected, rel=1e-12)
+
+
+@given(st.lists(st.integers(0, 9), max_size=9), st.lists(st.integers(0, 9), max_size=9))
+def test_two_sets_without_weights_have_the_similarity_of_a_join(one: list[int], other: list[int]) -> None:
+    for measure in ("resemblance", "containment", "overlap", "multiset"):
+        table = nd.join([one], [other], measure=measure, threshold=0.01)
+        expected = table["similarity"].to_pylist() or [float(not one and not other)]
+        assert [nd.similarity(one, other, measure=measure)] == expected
 
 
 @given(st.lists(st.lists(st.integers(0, 12), max_size=9), max_size=12), THRESHOLDS)
@@ -241,6 +261,17 @@ def test_other_weights_are_refused(
         nd.join(sets, **{"measure": RESEMBLANCE, **settings})
     assert has_parts(str(refused.value), *parts.split("|"))
     assert "Allowed: " in str(refused.value)
+
+
+def test_texts_and_rarities_are_not_for_two_sets() -> None:
+    for one, weights, kind, parts in (
+        ("a text", None, InputError, ("A text", "neardup.compare")),
+        ({"a"}, "tf-idf", SettingError, ("weights is 'tf-idf' for two sets", "Join")),
+        (7, None, InputError, ("Set 0 of a is a int",)),
+    ):
+        with pytest.raises(kind) as refused:
+            nd.similarity(one, ["a"], measure=COSINE, weights=weights)  # type: ignore[arg-type]
+        assert has_parts(str(refused.value), *parts)
 
 
 def test_runs_name_the_join_of_weights() -> None:
