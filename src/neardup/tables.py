@@ -130,7 +130,7 @@ def facts_of(table: pa.Table, kind: type[Facts]) -> Facts:
     return msgspec.json.decode(table.schema.metadata[b"chunk"], type=kind)
 
 
-def places_among(some: Int64s, known: Int64s) -> tuple[Bools, Int64s]:
+def places_among(some: Ints, known: Ints) -> tuple[Bools, Int64s]:
     """(whether it is there, where) for each of ``some`` numbers among the ``known`` ones, which ascend.
 
     >>> [found.tolist() for found in places_among(np.array([2, 6]), np.array([1, 2, 5]))]

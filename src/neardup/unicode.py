@@ -11,7 +11,7 @@ interpreter's version.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -66,13 +66,12 @@ class UnicodeTables(NamedTuple):
 
 @cache
 def unicode_tables() -> UnicodeTables:
-    """Return the tables of Unicode ``UNICODE_VERSION``. They are read once and shared: never write to them."""
+    """Return the tables of Unicode ``UNICODE_VERSION``. They are read once, shared and read-only."""
     with np.load(TABLE_FILE, allow_pickle=False) as stored:
         version = stored["version"].tobytes().decode("ascii")
         if version != UNICODE_VERSION:
             raise ValueError(f"{TABLE_FILE.name} holds Unicode {version}, not {UNICODE_VERSION}. Reinstall.")
-        arrays = [np.ascontiguousarray(stored[name]) for name in UnicodeTables._fields]
-    return UnicodeTables(*arrays)
+        return _shared_tables(stored[name] for name in UnicodeTables._fields)
 
 
 @cache
@@ -83,7 +82,14 @@ def canonical_tables() -> UnicodeTables:
     WHITE_SPACE.
     """
     with np.load(TABLE_FILE, allow_pickle=False) as stored:
-        return UnicodeTables(*(np.ascontiguousarray(stored[f"nfc_{name}"]) for name in UnicodeTables._fields))
+        return _shared_tables(stored[f"nfc_{name}"] for name in UnicodeTables._fields)
+
+
+def _shared_tables(arrays: Iterable[NDArray[Any]]) -> UnicodeTables:
+    tables = UnicodeTables(*map(np.ascontiguousarray, arrays))
+    for array in tables:
+        array.setflags(write=False)
+    return tables
 
 
 Codepoints = NDArray[np.uint32]

@@ -22,6 +22,8 @@ from neardup.kernels.declarations import Array, Scalar, TupleType, Type
 from neardup.kernels.sets import parity_words
 from neardup.kernels.sketch.slots import equal_slots
 from neardup.kernels.sorting import equal_groups, sort_by_bits
+from neardup.kernels.text import normalise
+from neardup.unicode import UnicodeTables, canonical_tables, unicode_tables
 from support.messages import has_parts
 
 pytestmark = pytest.mark.skipif(INTERPRETED or JIT, reason="these kernels are not those of the library")
@@ -149,6 +151,20 @@ def test_an_array_that_is_only_read_may_be_read_only_and_empty(
 
     call = Call(kernel.name, number, kernel.py_func, signature)
     assert not call.difference(tuple(map(frozen, signature.arguments)))
+
+
+def test_records_of_read_only_arrays_are_told_apart() -> None:
+    """Their words are kept from one call to the next."""
+    data = np.frombuffer("ﬁ É".encode(), np.uint8)
+    tables = unicode_tables(), canonical_tables(), UnicodeTables(*map(np.copy, unicode_tables()))
+    texts = []
+    for of in (*tables, *tables[::-1], tables[0]):
+        points, n, _ = normalise(data, 0, len(data), of)
+        texts.append("".join(map(chr, points[:n].tolist())))
+    assert texts == ["fi é", "ﬁ É", "fi é", "fi é", "ﬁ É", "fi é", "fi é"]
+    with pytest.raises(TypeError):
+        normalise(data, 0, len(data), tuple(tables[0])[1:])
+    assert not any(array.flags.writeable for array in (*tables[0], *tables[1]))
 
 
 def test_an_entry_of_several_types_names_the_array_and_all_its_types() -> None:

@@ -26,7 +26,7 @@ from neardup.kernels.sets import residues
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.text import Key
 from neardup.settings import Shingles, ratio
-from neardup.tables import Bools, Int64s, UInt64s
+from neardup.tables import Bools, Int64s, UInt64s, places_among
 from neardup.text.cleaning import Cleaner, cleaner_of
 from neardup.text.units import read
 
@@ -357,12 +357,14 @@ def passage_of(
     (3, 'mayor in gold')
     """
     units = read(text, cleaner=cleaner, key=key).units(form.unit == "word")
-    gone = np.isin(_shingle_hashes(units.hashes, form, key), lost)
-    ends = np.zeros(len(units.hashes) + 1, np.int64)
-    stays = np.flatnonzero(~gone)
-    np.add.at(ends, stays, 1)
-    np.add.at(ends, np.minimum(stays + form.length, len(units.hashes)), -1)
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], np.cumsum(ends[:-1]) == 0, [False])).astype(np.int8)))
+    hashes = _shingle_hashes(units.hashes, form, key)
+    stays = np.flatnonzero(~places_among(hashes, lost)[0])
+    change = np.zeros(len(units.hashes) + form.length, np.int8)
+    change[stays] += 1
+    change[stays + form.length] -= 1
+    inside = np.zeros(len(units.hashes) + 2, np.int8)
+    inside[1:-1] = np.cumsum(change)[: len(units.hashes)] == 0
+    edges = np.flatnonzero(inside[1:] != inside[:-1])
     begin, until = edges[::2], edges[1::2]
     if not len(begin):
         return 0, None
@@ -414,15 +416,10 @@ def _lost_shingles(chosen: Int64s, now: Standing, store: ShingleStore) -> list[U
     """The shingles (ascending) of each document that no document of its group holds that stays."""
     wanted = np.zeros(len(now.group), np.bool_)
     wanted[now.group[chosen]] = True
-    staying = np.flatnonzero(now.stays & wanted[now.group])
-    kept_sets = store.get(np.union1d(chosen, staying))
-    hashes_of = {
-        int(group): kept_sets.only(staying[now.group[staying] == group]).sets.hashes
-        for group in np.unique(now.group[chosen])
-    }
-    sets = kept_sets.only(chosen).sets
-    each = np.split(sets.hashes, sets.offsets[1:-1])
-    return [np.setdiff1d(own, hashes_of[int(now.group[k])]) for k, own in zip(chosen, each, strict=True)]
+    documents = np.union1d(chosen, np.flatnonzero(now.stays & wanted[now.group]))
+    left = residue(documents, now.group[documents], now.stays[documents], store)
+    counts = left.counts(len(documents))[np.searchsorted(documents, chosen)]
+    return np.split(left.hashes, np.cumsum(counts)[:-1])
 
 
 def _decode(text: pa.Array) -> str:

@@ -32,7 +32,7 @@ from neardup.io.sources import Source
 from neardup.kernels.lsh import band_keys
 from neardup.runtime import Progress, Silent, ordered_map
 from neardup.settings import Settings
-from neardup.tables import FORMAT_VERSION, Bools, Int64s, UInt32s, UInt64s, column
+from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s, column, places_among
 from neardup.text.lsh.bands import Plan
 
 
@@ -268,9 +268,9 @@ def meeting_rows(part: SavedFingerprints, new: NewKeys) -> Int64s:
             meets[bands.rows_with(place, keys)] = True
         return np.flatnonzero(meets)
     for keys, rows_found in zip(new.bands, _scan_keys(part, new.plan), strict=True):
-        meets |= _among(rows_found, keys)
-    seals = [seal for _, seal in part.seals()]
-    meets |= _among(np.concatenate([np.empty(0, np.uint64), *seals]), new.seals)
+        meets |= places_among(rows_found, keys)[0]
+    seals: UInt64s = np.concatenate([np.empty(0, np.uint64), *(seal for _, seal in part.seals())])
+    meets |= places_among(seals, new.seals)[0]
     return np.flatnonzero(meets)
 
 
@@ -287,11 +287,3 @@ def _slots(plan: Plan) -> Iterator[tuple[int, int]]:
     for count in plan.bands:
         yield first, count
         first += count
-
-
-def _among(values: UInt64s, ascending: UInt64s) -> Bools:
-    if not len(ascending):
-        return np.zeros(len(values), np.bool_)
-    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    present: Bools = ascending[places] == values
-    return present
