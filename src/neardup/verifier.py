@@ -41,19 +41,17 @@ LEAVING_OUT = "mask", "ignore_numbers", "stop_words", "tokenizer", "ignore_commo
 UNUSUAL = "across", "no_self", "only_contained", "decisions", "regrouped_from", "large_clusters"
 NUMBER = r"(?i)\s*[-+]?(\d[\d_]*)?\.?\d*(e[-+]?\d+)?\s*|.*(inf|nan).*"  # texts that a program may read as numbers
 ERRORS = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError, EOFError, pa.ArrowException
-SETS = *("resemblance", "containment", "overlap", "overlap-max", "dice"), "vocabulary", "multiset"  # derived here
+SETS = *("resemblance", "containment", "overlap", "overlap-max", "dice", "cosine"), "vocabulary", "multiset"
 FORMULAS = {"overlap": "smaller", "containment": "own", "overlap-max": "larger", "dice": "both"}
-FORMULAS |= {"chunk-longest": "larger", "lcs": "both"}
+FORMULAS |= {"chunk-longest": "larger", "lcs": "both", "cosine": "product"}
 SIDES = {"new-in-old": ("own", "this document in that one"), "old-in-new": ("other", "that document in this one")}
 SIDES["either"] = "smaller", "the smaller one in the larger one"
 PLAIN = "", ".txt", ".text", ".md"  # suffixes of documents that are their text; of others the stored text counts
 OFFICE = re.compile(r"\.((do[ct]|pp[ts]|pot|xl[st])[xm]|o[dt][tsp]|rtf|epub|eml|msg)")  # written by programs
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd", ".lz4": "lz4", ".xz": "xz"}
 # keys of run.json about the process and its options: they say nothing about the documents
-OF_PROCESS = (
-    "neardup_version format action settings settings_digest versions unicode choice plan notes reading "
-    "closed large_buckets reading_against regrouped_from seconds peak_memory_bytes config kept_files"
-)
+OF_PROCESS = """neardup_version format action settings settings_digest versions unicode choice plan notes reading
+    closed large_buckets reading_against regrouped_from seconds peak_memory_bytes config kept_files"""
 PAIR, MEASURED = ("shared", "size_a", "size_b"), ("common", "total_a", "total_b")
 TABLES = "pairs", "groups", "copies", "ranks", "not_judged"
 NAMES = ["run", "problems", "kept", "removed", "places", "located", "texts", "missed", "common", "by", "names"]
@@ -69,8 +67,7 @@ IDEOGRAPHIC NUMBER ZERO,HANGZHOU NUMERAL,OLD CHINESE ITERATION,VIETNAMESE ALTERN
 HIRAGANA,HENTAIGANA,THAI,LAO,KHMER,MYANMAR""".replace("\n", ",").split(",")
 CONNECTORS, TATWEEL = "_\u203f\u2040\u2054", "\u0640"  # which do not count at the edges of a token, and nowhere
 SAME, SPACES = "same words; ", r"[^\S\x1c-\x1f]+"  # the latter is the property White_Space
-UNSEEN, GONE = object(), "nothing"  # a value that is not derived, and one that is not there
-URL_STATES = "states of files at URLs: copies were read"
+UNSEEN, GONE, URL_STATES = object(), "nothing", "states of files at URLs: copies were read"  # not derived; absent
 
 
 class DifferenceError(Exception):
@@ -127,10 +124,10 @@ def record(names, values):
 
 
 def ratio(formula, common, own, other):
-    """Return a measure as two whole numbers, seen from the side of ``own``."""
+    """Return a measure, or the square of a cosine, as two whole numbers, seen from the side of ``own``."""
     sizes = {"smaller": min(own, other), "larger": max(own, other), "own": own, "other": other}
-    sizes |= {"both": own + other, "union": own + other - common}
-    return common * (1 + (formula == "both")), max(sizes[formula], 1)
+    sizes |= {"both": own + other, "union": own + other - common, "product": own * other}
+    return common * {"both": 2, "product": common}.get(formula, 1), max(sizes[formula], 1)
 
 
 def digest_of(data):
@@ -277,6 +274,7 @@ class Verifier:
             self.set, self.counts = self.run["settings"], self.run["counts"]
             self.measure, self.threshold = self.set["measure"], Fraction(str(self.set["threshold"]))
             self.formula = FORMULAS.get(self.measure, "union")
+            self.threshold **= 2 if self.formula == "product" else 1
             self.cleaned = bool(self.run.get("base_text") or any(self.set[name] for name in LEAVING_OUT))
             self.thinned = bool(self.run["large_clusters"] or self.run["popular"]["documents"])
             informed = self.measure[:5] == "chunk" and self.set["matching"] == "information"
@@ -334,7 +332,6 @@ class Verifier:
         return f"{len(files):,} files have the recorded sizes and digests"
 
     # --- documents
-
     def _content(self, place):
         """Return the path and the content of an input: as recorded, or the one of INPUT that has its digest."""
         path, digest = Path(place["path"]), place["digest"]
@@ -531,7 +528,6 @@ class Verifier:
         return self.typed(self.docs[row].id)
 
     # --- pairs
-
     def _features(self):
         """Give each different document its shingles, and the elements of its measure, as sets of numbers."""
         number, length = self.numbers.setdefault, self.set["length"]
@@ -607,15 +603,21 @@ class Verifier:
         if self.measure not in SETS[:-2]:
             row |= record(MEASURED, counts or [UNSEEN] * 3)
         counts = counts or (shared if self.measure in SETS[:-2] else tuple(line[name] for name in MEASURED))
-        part, whole = ratio(self.formula, *counts)
-        row |= {self.measure.replace("-", "_"): part / whole} if self.measure not in SETS[:2] else {}
+        value = self._float_of(Fraction(*ratio(self.formula, *counts)))
+        row |= {self.measure.replace("-", "_"): value} if self.measure not in SETS[:2] else {}
         row |= {"a_in_reference": not self.docs[pair[0]].new} if "a_in_reference" in line else {}
-        subject = f"pairs, {row['id_a']!r} and {row['id_b']!r} at {part / whole}"
+        subject = f"pairs, {row['id_a']!r} and {row['id_b']!r} at {value}"
         equal(subject, "a pair", "a pair" if self._is_pair(*pair, counts) else "no pair")
         self.pairs[pair] = counts
         return row
 
     # --- groups
+    def _float_of(self, share):
+        """Return a value as a float, of the square of a cosine its root; both steps round correctly."""
+        if self.formula != "product":
+            return float(share)
+        root = Fraction(*map(math.isqrt, share.as_integer_ratio()))
+        return float(root) if root * root == share else math.sqrt(share)
 
     def _preference(self, policy):
         """Return a key of documents: the smaller, the better; None where the values are of several kinds."""
@@ -738,7 +740,7 @@ class Verifier:
             return f"represents {size - 1} other document{'s' * (size != 2)}{goes}"
         where = f"{self._id(m.head)}{'' if head.new else ' in the reference set'}"
         side = f" (of {SIDES['new-in-old' if head.new else self.set['direction']][1]})" * (self.formula == "own")
-        cut = Decimal(repr(float(m.similarity or 0))).quantize(Decimal("0.001"), ROUND_DOWN)
+        cut = Decimal(repr(self._float_of(m.similarity or Fraction(0)))).quantize(Decimal("0.001"), ROUND_DOWN)
         other = m.head if m.exact or m.row == m.first else m.first
         words = self._characters(m.row, other, line.get("reason"))
         unnamed = re.search(r"same words, other characters \([a-z0-9,: ]+\)", line.get("reason") or "")
@@ -764,7 +766,7 @@ class Verifier:
         for m, line in self._beside("groups", self.members):
             m.columns = {"id": self._id(m.row), "group": self._id(m.head), "size": sizes[m.head], "kept": m.kept}
             m.columns |= {"representative": m.row == m.head, "identical": self.docs[m.head].alike == m.doc.alike}
-            m.columns |= {"similarity": UNSEEN if m.similarity is None else float(m.similarity)}
+            m.columns |= {"similarity": UNSEEN if m.similarity is None else self._float_of(m.similarity)}
             m.columns |= {"group_in_reference": not self.docs[m.head].new} if "group_in_reference" in line else {}
             rows.append(m.columns | {"reason": self._reason(m, sizes[m.head], line)} | self._lost(m, line))
             m.columns = rows[-1] | {"kept_id": None if self.none else self._id(m.head)}
@@ -925,8 +927,7 @@ class Verifier:
         lost["most"] = [{name: m[name] for name in ("id", "group", *LOST)} for m in losing[:10]]
         result = {"counts": counts, "not_judged": judged, "lost": lost, "bytes": {}}
         for name, rows in (("text", self.new), ("removed_text", self.gone)):
-            size = sum(len(self.docs[row].data or b"") for row in rows)
-            result["bytes"][name] = size if sure else UNSEEN
+            result["bytes"][name] = sum(len(self.docs[row].data or b"") for row in rows) if sure else UNSEEN
         return result
 
     def _of_inputs(self):
@@ -965,16 +966,15 @@ class Verifier:
             result["recall"] = {"planned": 1.0, "at_threshold": 1.0, "at_least": False, "statement": stored}
             result["recall"] |= {"predicted": sure, "missed": none}
         if self.members is not None:
-            far = [m for m in self.members if m.similarity is None or float(m.similarity) < self.set["threshold"]]
+            far = [m for m in self.members if m.similarity is None or m.similarity < self.threshold]
             tree, weak = trees(self.unique, self.pairs), UNSEEN if far else None
             would = sum(count > 1 for count in Counter(tree[one] for one in {*self.leader.values()}).values())
             groups = UNSEEN if any(m.similarity is None for m in far) else len({m.head for m in far})
             if groups is not UNSEEN and far:
                 least = min(far, key=lambda m: m.similarity)
-                ends = record(
-                    ("id_a", "id_b"), map(self._id, sorted((self.first[least.row], self.first[least.head])))
-                )
-                weak = ends | {"group": self._id(least.head), "similarity": float(least.similarity)}
+                ends = sorted(self.first[row] for row in (least.row, least.head))
+                weak = record(("id_a", "id_b", "group"), map(self._id, (*ends, least.head)))
+                weak["similarity"] = self._float_of(least.similarity)
             result["chaining"] = {"groups": groups, "weakest": weak, "components_would_chain": would}
         return result
 

@@ -24,10 +24,12 @@ from support.grouped import HOWS, expected_groups, groups_of, ids_of, pairs_of, 
 from support.made_texts import Writer
 from support.messages import has_parts
 from support.reference_matching import shingles
-from support.reference_measured import MEASURES, counted_pairs, different, different_tokens
+from support.reference_measured import MEASURES, OF_SHINGLES, Integers, counted_pairs, different, different_tokens
 
 SETS = ("own", "django_docs", "law_de", "license_texts", "irplag_java")
 EVERY = pytest.mark.parametrize(("measure", "matching"), MEASURES)
+OF_SETS = [*MEASURES, *((name, "literal") for name in OF_SHINGLES)]
+AND_OF_SHINGLES = pytest.mark.parametrize(("measure", "matching"), OF_SETS)
 CHUNKS = [pair for pair in MEASURES if pair[0].startswith("chunk")]
 TEXT = [*CHUNKS, ("lcs", "literal")]
 
@@ -37,7 +39,7 @@ def kind_of(measure: str, matching: str) -> str:
 
 
 @pytest.mark.part(16)
-@EVERY
+@AND_OF_SHINGLES
 @pytest.mark.parametrize("name", SETS)
 def test_all_pairs_of_real_texts_with_their_integers(name: str, measure: str, matching: str) -> None:
     everything = counted_pairs(name, kind_of(measure, matching))
@@ -49,8 +51,8 @@ def test_all_pairs_of_real_texts_with_their_integers(name: str, measure: str, ma
         assert pairs_of(found) == set(expected)
         for row in found.pairs.to_pylist():
             counts = expected[row["id_a"], row["id_b"]]
-            assert (row["common"], row["total_a"], row["total_b"]) == tuple(vars(counts).values())
-            assert row[measure.replace("-", "_")] == float(counts.value(measure))
+            assert Integers.of(row, measure) == counts
+            assert row[measure.replace("-", "_")] == counts.shown(measure)
             assert (row["shared"], row["size_a"], row["size_b"]) == shingles(row["id_a"], row["id_b"])
         assert found.run.choice.method == "exact"
         assert measure in found.run.recall.statement
@@ -79,7 +81,7 @@ def collections(draw: st.DrawFn) -> list[str]:
 
 
 @pytest.mark.part(3)
-@EVERY
+@AND_OF_SHINGLES
 @given(
     texts=collections(),
     threshold=st.sampled_from([0.05, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0]),
@@ -98,10 +100,7 @@ def test_made_up_texts_give_the_pairs_and_groups_of_compare(
     assert {pair: row[measure.replace("-", "_")] for pair, row in rows.items()} == expected
     if copies:
         return
-    exact = {
-        pair: reference_measured.Integers(row["common"], row["total_a"], row["total_b"]).value(measure)
-        for pair, row in rows.items()
-    }
+    exact = {pair: Integers.of(row, measure).value(measure) for pair, row in rows.items()}
     rank = rank_of([len(text.split()) for text in texts])
     assert groups_of(found) == expected_groups(how, exact, rank)
     for row in found.groups.to_pylist():  # of components, also those far from their representative
@@ -111,7 +110,7 @@ def test_made_up_texts_give_the_pairs_and_groups_of_compare(
 
 
 @pytest.mark.part(4)
-@EVERY
+@AND_OF_SHINGLES
 def test_a_reference_set_is_compared_with_and_not_searched(measure: str, matching: str) -> None:
     texts = different(shared_data.or_own("license_texts"))
     old, new = texts[:70], texts[70:]

@@ -39,7 +39,7 @@ REMOVED = {"csv": 3, "semicolons": 3, "several": 3}
 SEEN = (
     *(("--threshold", value) for value in ("0.3", "0.5", "0.95", "1")),
     ("--method", "exact"),
-    *(("--measure", name) for name in ("containment", "overlap", "overlap-max", "dice", "multiset")),
+    *(("--measure", name) for name in ("containment", "overlap", "overlap-max", "dice", "cosine", "multiset")),
     ("--measure", "containment", "--threshold", "0.5"),
     ("--measure", "vocabulary", "--threshold", "0.7"),
     ("--measure", "multiset", "--groups", "complete"),
@@ -163,7 +163,7 @@ AGAINST = (
     (0, ("--groups", "components", "--threshold", "0.5")),
     (0, ("--groups", "complete", "--threshold", "0.4")),
     *((0, ("--measure", "containment", "--direction", side)) for side in ("new-in-old", "old-in-new", "either")),
-    *((0, ("--measure", measure)) for measure in ("overlap", "overlap-max", "dice")),
+    *((0, ("--measure", measure)) for measure in ("overlap", "overlap-max", "dice", "cosine")),
     (0, ("--empty", "one")),
     (0, ("--within", "lang")),
     (3, ("--across", "lang")),

@@ -43,6 +43,7 @@ RULES: list[dict[str, Any]] = [
     {"keep": "last", "measure": "overlap"},
     {"keep": "first", "measure": "overlap-max"},
     {"keep": "longest", "measure": "dice", "only_contained": 0.9},
+    {"keep": "longest", "measure": "cosine"},
     {"keep": "max:score", "only_contained": 0.9},
     {"keep": "longest", "measure": "chunk-union", "matching": "information"},
     {"keep": "first", "measure": "chunk-longest", "only_contained": 0.9},

@@ -21,8 +21,9 @@ from support.messages import has_parts
 from support.reference_matching import shingles
 from support.reference_measured import counted_pairs, different, different_tokens
 
-OF_SHINGLES = tuple((name, "literal") for name in ("resemblance", "containment", "overlap", "overlap-max", "dice"))
-MEASURES = (*OF_SHINGLES, *reference_measured.MEASURES)
+OLDER = ("resemblance", "containment", "overlap")
+OF_SHINGLES = (*OLDER, *reference_measured.OF_SHINGLES)
+MEASURES = (*((name, "literal") for name in OF_SHINGLES), *reference_measured.MEASURES)
 EVERY = pytest.mark.parametrize(("measure", "matching"), MEASURES)
 SETS = ("own", "law_de", "license_texts", "irplag_java", "udhr")
 SMALL = st.lists(st.lists(st.sampled_from("abcd"), max_size=9).map(" ".join), max_size=9)
@@ -83,23 +84,21 @@ def test_the_best_pairs_of_real_texts_with_their_integers(name: str, measure: st
     texts, values = different(name), all_values(name, measure, matching)
     for top in (1, 10, 300):
         found = nd.top_pairs(texts, top=top, measure=measure, matching=matching)
-        assert rows_of(found) == best({pair: float(value) for pair, value in values.items()}, top)
+        assert rows_of(found) == best(values, top)
 
 
-def all_values(name: str, measure: str, matching: str) -> dict[tuple[int, int], Fraction]:
-    if (measure, matching) not in OF_SHINGLES:
+def all_values(name: str, measure: str, matching: str) -> dict[tuple[int, int], float]:
+    if measure not in OLDER:
         counted = counted_pairs(name, matching if measure.startswith("chunk") else measure)
-        return {pair: counts.value(measure) for pair, counts in counted.items()}
+        return {pair: counts.shown(measure) for pair, counts in counted.items()}
     sets = [set(shingles(tokens, 5)) for tokens in different_tokens(name)]
-    whole: dict[str, Callable[[int, int, int], int | Fraction]] = {
+    whole: dict[str, Callable[[int, int, int], int]] = {
         "resemblance": lambda shared, a, b: a + b - shared,
         "containment": lambda shared, a, b: min(a, b),
         "overlap": lambda shared, a, b: min(a, b),
-        "overlap-max": lambda shared, a, b: max(a, b),
-        "dice": lambda shared, a, b: Fraction(a + b, 2),
     }
     return {
-        (a, b): shared / Fraction(whole[measure](shared, len(sets[a]), len(sets[b])))
+        (a, b): shared / whole[measure](shared, len(sets[a]), len(sets[b]))
         for a, b in combinations(range(len(sets)), 2)
         if (shared := len(sets[a] & sets[b]))
     }

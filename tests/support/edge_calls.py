@@ -472,6 +472,7 @@ CALLS: dict[str, Maker] = {
     "rows:row_kinds": lambda m, n: (zeros(m * n, I8), offsets(m, n), zeros(m * n, I8), offsets(m, n)),
     "rows:sentence_ends": lambda m, n: (np.full(n, STOP, U16),),
     "sets:fill_parities": lambda m, n: (*stretches(m, n), upto(m + 1), zeros(m, U64)),
+    "sets:meets": lambda m, n: (upto(m), np.full(m, n), np.full(m, n), HALF, zeros(m, BOOL)),
     "sets:parity_words": lambda m, n: (np.full(m, n),),
     "sets:residues": lambda m, n: (
         *sets(m, n),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
+from math import isqrt, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,11 @@ def dice(least: Fraction) -> Criterion:
     return lambda shared, a, b: 2 * shared * least.denominator >= least.numerator * (a + b)
 
 
+def cosine(least: Fraction) -> Criterion:
+    """|A∩B| / √(|A|·|B|) ≥ least, squared; for a few elements, whose squares are small."""
+    return lambda shared, a, b: (shared * least.denominator) ** 2 >= least.numerator**2 * a * b
+
+
 # --- sets
 
 
@@ -109,6 +115,12 @@ def join(sets: NaiveSets, criterion: Criterion) -> Joined:
     return Joined(a, b, shared, sizes[a], sizes[b])
 
 
+def cosine_of(shared: int, size_a: int, size_b: int) -> float:
+    """|A∩B| / √(|A|·|B|): of whole numbers if it can be, else the root of the square."""
+    root = isqrt(size_a * size_b)
+    return shared / root if root**2 == size_a * size_b else sqrt(shared**2 / (size_a * size_b))
+
+
 # --- the same for a few collections of any elements, without numbers
 
 
@@ -124,12 +136,17 @@ def counted_pairs(
     for a, b in numbers:
         one, other = counts[0][a], counts[right is not None][b]
         shared, size_a, size_b = (each.total() for each in (one & other, one, other))
+        if not shared:
+            continue
         held = min(size_a, size_b) if right is None else size_a
         smaller, larger = sorted((size_a, size_b))
         wholes = {"containment": held, "overlap": smaller, "overlap-max": larger, "dice": (size_a + size_b) / 2}
         whole = wholes.get(measure, size_a + size_b - shared)
-        if shared and shared / Fraction(whole) >= least:
-            rows.append((a, b, shared / whole, shared, size_a, size_b))
+        share, enough = shared / whole, shared / Fraction(whole) >= least
+        if measure == "cosine":
+            share, enough = cosine_of(shared, size_a, size_b), shared**2 >= least**2 * size_a * size_b
+        if enough:
+            rows.append((a, b, share, shared, size_a, size_b))
     return rows
 
 

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 import neardup as nd
 from support import reference, shared_data
 from support.chunk_counts import chunk_measures
+from support.reference_join import cosine_of
 from support.reference_matching import shingles
 from support.reference_order import lcs_with, places_of
 
@@ -32,6 +34,11 @@ MEASURES = (
 )
 """(measure, matching) of the measures that do not count distinct shingles."""
 
+OF_SHINGLES = ("overlap-max", "dice", "cosine")
+"""Measures that count distinct shingles."""
+
+COUNTED = ("shared", "size_a", "size_b")
+
 Pair = tuple[int, int]
 
 
@@ -43,18 +50,33 @@ class Integers:
     total_a: int
     total_b: int
 
+    @classmethod
+    def of(cls, row: dict[str, Any], measure: str) -> Integers:
+        """Return those of a pair in a table."""
+        shingles = measure in OF_SHINGLES
+        return cls(*(row[name] for name in (COUNTED if shingles else ("common", "total_a", "total_b"))))
+
     def value(self, measure: str) -> Fraction:
+        """Return the measure, or the square of a cosine."""
         return Fraction(*self.share(measure))
 
+    def shown(self, measure: str) -> float:
+        if measure == "cosine":
+            return cosine_of(self.common, self.total_a, self.total_b)
+        return float(self.value(measure))
+
     def share(self, measure: str) -> tuple[int, int]:
-        if measure == "lcs":
+        if measure == "cosine":
+            return self.common**2, self.total_a * self.total_b
+        if measure in ("lcs", "dice"):
             return 2 * self.common, self.total_a + self.total_b
-        if measure == "chunk-longest":
+        if measure in ("chunk-longest", "overlap-max"):
             return self.common, max(self.total_a, self.total_b)
         return self.common, self.total_a + self.total_b - self.common
 
     def reaches(self, measure: str, least: Fraction) -> bool:
         part, whole = self.share(measure)
+        least **= 1 + (measure == "cosine")
         return part * least.denominator >= least.numerator * whole
 
 
@@ -90,7 +112,7 @@ def different_tokens(name: str) -> list[list[str]]:
 def counted_pairs(name: str, kind: str) -> dict[Pair, Integers]:
     """Return the integers of all pairs of ``different`` texts that have anything in common, 5-token shingles.
 
-    ``kind`` is vocabulary, multiset, literal, information or lcs.
+    ``kind`` is vocabulary, multiset, literal, information, lcs or one of OF_SHINGLES.
     """
     documents = different_tokens(name)
     if kind == "lcs":
@@ -101,6 +123,8 @@ def counted_pairs(name: str, kind: str) -> dict[Pair, Integers]:
         counters = [Counter(set(tokens)) for tokens in documents]
     else:
         counters = [Counter(shingles(tokens, 5)) for tokens in documents]
+    if kind in OF_SHINGLES:
+        counters = [Counter(set(counter)) for counter in counters]
     keys = [frozenset(counter) for counter in counters]
     totals = [counter.total() for counter in counters]
     found = {}

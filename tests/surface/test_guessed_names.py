@@ -8,7 +8,7 @@ import pytest
 import neardup
 from neardup.display.spellings import PEERS, plain
 from neardup.display.view import Public
-from neardup.settings import FIELDS
+from neardup.settings import FIELDS, MEASURES
 
 nd: Any = neardup  # names that are not there are the matter
 
@@ -175,7 +175,7 @@ def test_rows_of_peers_have_names_of_ours() -> None:
 
     from neardup.cli.commands import COMMANDS
 
-    ours = {plain(name) for name in (*neardup.__all__, *FIELDS)}
+    ours = {plain(name) for name in (*neardup.__all__, *FIELDS, *MEASURES)}
     ours |= {
         plain(spelling) for one in COMMANDS.values() for option in one.options for spelling in option.spelling
     }

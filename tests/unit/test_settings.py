@@ -37,6 +37,7 @@ ALLOWED: dict[str, list[Any]] = {
         "overlap",
         "overlap-max",
         "dice",
+        "cosine",
         "vocabulary",
         "multiset",
         "chunk-longest",

@@ -304,7 +304,7 @@ def _value(formula: int, shared: int, size: int, other: int) -> float:
     resembles no other.
     """
     whole = int(sets.whole(shared, size, other, formula))
-    return sets.part(shared, formula) / whole if whole else float(size == other == 0)
+    return float(sets.value(shared, size, other, formula)) if whole else float(size == other == 0)
 
 
 def _words(words: Iterable[UInt64s]) -> tuple[int, int, int]:

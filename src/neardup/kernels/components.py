@@ -161,7 +161,7 @@ def _met_ends(hubs, x, ends, seen, met):
 def _out_of_reach(hubs, criterion, x, centre, radius, sizes):
     """Return whether no document of ``sizes`` = (smallest, largest) within ``radius`` of a centre pairs with x.
 
-    A partner y of x has |x Δ y| ≤ |x| + |y| − 2·least(|x|, |y|), which is linear in |y| ≥ |x| but for rounding,
+    A partner y of x has |x Δ y| ≤ |x| + |y| − 2·least(|x|, |y|), which is convex in |y| ≥ |x| but for rounding,
     and |x Δ centre| ≤ |x Δ y| + |y Δ centre|.
     """
     size, apart = hubs.sizes[x], np.int64(0)

@@ -22,8 +22,16 @@ import numpy as np
 from neardup.kernels.bits import next_set, no_bits, set_bit
 from neardup.kernels.compiler import entry, part
 from neardup.kernels.declarations import Int64, Int64s, Uint64s, record
+from neardup.kernels.formulas import COSINE
 from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, one_side, related, shared_of
-from neardup.kernels.sets import differ_in_more, least_shared, part_of, smallest_partner, whole_of
+from neardup.kernels.sets import (
+    differ_in_more,
+    least_of_product,
+    least_shared,
+    part_of,
+    smallest_partner,
+    whole_of,
+)
 from neardup.kernels.shingles import mix64
 from neardup.kernels.sorting import heap_sort
 
@@ -179,7 +187,7 @@ class Links(NamedTuple):
     begin: Int64s  # int64[documents + 1]
     partners: Int64s  # int64[2 * pairs]
     shared: Int64s  # int64[2 * pairs] |A∩B|
-    whole: Int64s  # int64[2 * pairs] the denominator of the measure, seen from d: |A∪B| for the resemblance
+    whole: Int64s  # int64[2 * pairs] ``whole_of`` the measure, seen from d: |A∪B| for the resemblance
 
 
 @record
@@ -209,8 +217,28 @@ def _compare(shared, whole, other_shared, other_whole):
 
 
 @part
+def _compare_squares(shared, whole, other_shared, other_whole):
+    """Return the sign of shared² / whole − other_shared² / other_whole, without rounding or products above 2⁶².
+
+    Both are continued fractions: their whole parts are compared, else the reciprocals of the rests, which are in
+    the opposite order.
+    """
+    a, b, c, d, sign = shared * shared, whole, other_shared * other_shared, other_whole, np.int64(1)
+    while True:
+        left, right = a // b, c // d
+        if left != right:
+            return sign if left > right else -sign
+        a, c = a % b, c % d
+        if a == 0 or c == 0:
+            return sign * (np.int64(a > 0) - np.int64(c > 0))
+        a, b, c, d, sign = b, a, d, c, -sign
+
+
+@part
 def _takes(shared, whole, criterion):
     """Return whether a leader accepts a member by the member's own direction; a pair may meet it by either."""
+    if criterion.measure == COSINE:
+        return shared >= least_of_product(whole, criterion)
     return part_of(shared, criterion.measure) * criterion.denominator >= criterion.numerator * whole
 
 
@@ -324,12 +352,15 @@ def _gather_hub(x, hubs, criterion, met, found, n, old):
 
 
 @part
-def _precedes(found, i, j, rank, old):
+def _precedes(found, i, j, rank, old, formula):
     """Return whether leader i of ``found`` is preferred to leader j."""
     old_i, old_j = found[i, 0] < old.number, found[j, 0] < old.number
     if old_i != old_j:
         return old_i
-    sign = _compare(found[i, 1], found[i, 2], found[j, 1], found[j, 2])
+    if formula == COSINE:
+        sign = _compare_squares(found[i, 1], found[i, 2], found[j, 1], found[j, 2])
+    else:
+        sign = _compare(found[i, 1], found[i, 2], found[j, 1], found[j, 2])
     return sign > 0 or (sign == 0 and rank[found[i, 0]] < rank[found[j, 0]])
 
 
@@ -407,7 +438,7 @@ def _best(d, rank, found, hubs, criterion, classes, partner_of, old):
     for _ in range(found.shape[0]):
         best = NONE
         for i in range(found.shape[0]):
-            if not tried[i] and (best < 0 or _precedes(found, i, best, rank, old)):
+            if not tried[i] and (best < 0 or _precedes(found, i, best, rank, old, criterion.measure)):
                 best = i
         if not complete or pairs_with_all(d, found[best, 0], classes, partner_of, hubs, criterion):
             return best

@@ -1,7 +1,8 @@
 """Sorted sets of 64-bit hashes: the number of common elements of two, with early exit below a bound.
 
 A measure is a fraction of counts, ``part_of / whole_of``. These two functions hold its formula. Every bound of a
-search is derived from them: for a set A of fixed size, both are linear in |A∩B|, and piecewise linear in |B|.
+search is derived from them: for a set A of fixed size, both are linear in |A∩B|, and piecewise linear in |B|. The
+fraction of COSINE is the square of the measure, which is neither, and its bounds are written out.
 
 *Parities* are a few words for each set that rule out most dissimilar pairs without reading the sets. Every element
 flips one bit, chosen by its hash. The common elements of two sets cancel out in the xor of their words, and each
@@ -10,6 +11,7 @@ Teodoro and Melo 2020, "Bitmap filter"). Folding the upper half of the words ont
 parities for one bit of the hash less, so that words of two lengths can be compared.
 """
 
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ from neardup.kernels.bits import bit_count
 from neardup.kernels.compiler import entry
 from neardup.kernels.compiler import part as inner
 from neardup.kernels.declarations import record
-from neardup.kernels.formulas import CONTAINMENT, DICE, HELD, LARGER, RESEMBLANCE
+from neardup.kernels.formulas import CONTAINMENT, COSINE, DICE, HELD, LARGER, RESEMBLANCE, SHARED
 from neardup.kernels.sorting import first_within, sort_distinct
 
 ANY_SIZE = np.int64(1) << np.int64(62)
@@ -40,6 +42,8 @@ class Criterion(NamedTuple):
 
 def part(shared: Any, formula: int) -> Any:
     """Return the numerator of the measure; ``shared`` is an integer or int64[n]."""
+    if formula == COSINE:
+        return shared * shared
     return 2 * shared if formula == DICE else shared
 
 
@@ -55,9 +59,26 @@ def whole(shared: Any, size: Any, other: Any, formula: int) -> Any:
         return size + other
     if formula == LARGER:
         return np.maximum(size, other)
+    if formula == COSINE:
+        return size * other
+    if formula == SHARED:
+        return 1
     if formula == HELD:
         return other
     return size if formula == CONTAINMENT else np.minimum(size, other)
+
+
+def value(shared: Any, size: Any, other: Any, formula: int) -> Any:
+    """Return the measure seen from the set of ``size``, as float64 of integers, or float64[n] of int64[n] each.
+
+    Shares that are equal as fractions are equal as floats while their whole numbers are below 2⁵³: division and
+    square root round correctly. So is a cosine without a root in it to the share: 7 of 10 and 10 are .7.
+    """
+    parts, wholes = part(shared, formula), np.maximum(whole(shared, size, other, formula), 1)
+    if formula != COSINE:
+        return parts / wholes
+    root = np.rint(np.sqrt(wholes)).astype(np.int64)
+    return np.where(root * root == wholes, shared / root, np.sqrt(parts / wholes))
 
 
 part_of = inner(part, inline=True)
@@ -70,6 +91,36 @@ def _either_whole(shared, size, other, formula):
     return whole_of(shared, min(size, other), max(size, other), formula)
 
 
+@inner
+def squared_share(number, criterion):
+    """Return ⌈p²·number / q²⌉, for a ``number`` from 0 to 2⁶² and p ≤ q ≤ 2²⁰, or p = 1 and q < 2³¹.
+
+    With number = u·q² + v·q + w, of v and w below q, it is p²·u + (p²·v·q + p²·w) / q². With p²·v = g·q + h that
+    is p²·u + g + (h·q + p²·w) / q². No product is above 2⁶¹: p²·u ≤ number, p²·v and p²·w < q³, h·q < q².
+    """
+    p, q = criterion.numerator, criterion.denominator
+    square, of = p * p, q * q
+    rest = number % of
+    more = square * (rest // q)
+    last = (more % q) * q + square * (rest % q)
+    return square * (number // of) + more // q + (last + of - 1) // of
+
+
+@inner
+def least_of_product(product, criterion):
+    """Return the smallest s with s / √product ≥ p / q: with s² ≥ p²·product / q², the root rounded up.
+
+    The root of a float is at most 1 off.
+    """
+    square = squared_share(product, criterion)
+    root = np.int64(sqrt(square))
+    while root * root < square:
+        root += 1
+    while root > 0 and (root - 1) * (root - 1) >= square:
+        root -= 1
+    return root
+
+
 @inner(inline=True)
 def least_shared(size_a, size_b, criterion):
     """Return the smallest |A∩B|, an integer, with which a pair of the given sizes meets the criterion.
@@ -77,6 +128,8 @@ def least_shared(size_a, size_b, criterion):
     With s shared elements the measure is c·s / (w − d·s). c·s / (w − d·s) ≥ p / q  ⇔  s·(c·q + d·p) ≥ p·w.
     """
     p, formula = criterion.numerator, criterion.measure
+    if formula == COSINE:
+        return least_of_product(size_a * size_b, criterion)
     disjoint = _either_whole(0, size_a, size_b, formula)
     fall = disjoint - _either_whole(1, size_a, size_b, formula)
     each = part_of(1, formula) * criterion.denominator + fall * p
@@ -88,8 +141,11 @@ def smallest_partner(size, criterion):
     """Return the smallest size of a set, at least 1, that meets the criterion with a set of ``size``: of a subset.
 
     With a subset of b elements the measure is c·b / (w + d·b). c·b / (w + d·b) ≥ p / q  ⇔  b·(c·q − d·p) ≥ p·w.
+    The cosine of a set of a elements and a subset is b / √(a·b) = √(b / a) ≥ p / q  ⇔  b ≥ p²·a / q².
     """
     p, formula = criterion.numerator, criterion.measure
+    if formula == COSINE:
+        return max(squared_share(size, criterion), 1)
     empty = _either_whole(0, size, 0, formula)
     rise = _either_whole(1, size, 1, formula) - empty
     each = max(part_of(1, formula) * criterion.denominator - rise * p, 1)  # 0 if any subset is a partner: w is 0
@@ -100,9 +156,10 @@ def smallest_partner(size, criterion):
 def fewest_shared(size, criterion):
     """Return the fewest elements that a set of ``size`` shares with any partner: all of its smallest one.
 
-    If any subset is a partner, however small, only the partners of ``size`` or above are considered.
+    A larger partner shares no fewer, as ``least_shared`` rises with its size. If any subset is a partner, however
+    small, only the partners of ``size`` or above are considered.
     """
-    if _either_whole(0, size, 0, criterion.measure) == 0:
+    if criterion.measure != COSINE and _either_whole(0, size, 0, criterion.measure) == 0:
         return least_shared(size, size, criterion)
     return smallest_partner(size, criterion)
 
@@ -111,9 +168,12 @@ def fewest_shared(size, criterion):
 def largest_partner(size, common, criterion):
     """Return the greatest size of such a partner if it can share at most ``common`` elements; 0 without any.
 
-    The greatest b with c·common·q ≥ p·whole: above ``size`` if that size is a partner, else above ``common``.
+    The greatest b with c·common·q ≥ p·whole: above ``size`` if that size is a partner, else above ``common``. By
+    COSINE the greatest b with common² ≥ p²·size·b / q².
     """
     p, formula = criterion.numerator, criterion.measure
+    if formula == COSINE:
+        return _largest_by_cosine(size, common, criterion)
     most = part_of(common, formula) * criterion.denominator
     start = size if p * _either_whole(common, size, size, formula) <= most else common
     least = _either_whole(common, size, start, formula)
@@ -121,6 +181,33 @@ def largest_partner(size, common, criterion):
         return np.int64(0)
     rise = _either_whole(common, size, start + 1, formula) - least
     return start + (most - p * least) // (p * rise) if rise > 0 else ANY_SIZE
+
+
+@inner
+def _largest_by_cosine(size, common, criterion):
+    """Return the greatest b with squared_share(size·b) ≤ common², or 0 if that is below ``common``.
+
+    The quotient of floats is at most 1 off below 2³¹; no set has more elements. An empty set has no partner.
+    """
+    p, q = criterion.numerator, criterion.denominator
+    if size == 0:
+        return np.int64(0)
+    quotient = (common / p) * (common / p) * q * (q / size) if p > 0 else float(ANY_SIZE)
+    if quotient >= 2147483647.0:
+        return ANY_SIZE
+    largest = np.int64(quotient)
+    while squared_share(size * (largest + 1), criterion) <= common * common:
+        largest += 1
+    while largest > 0 and squared_share(size * largest, criterion) > common * common:
+        largest -= 1
+    return largest if largest >= common else np.int64(0)
+
+
+@entry("int64[:], int64[:], int64[:], Criterion, out bool[:] -> None")
+def meets(shared, sizes, others, criterion, met):
+    """Fill ``met`` (bool[n]): whether pairs with these |A∩B|, |A| and |B| (int64[n] each) meet the criterion."""
+    for k in range(shared.size):
+        met[k] = shared[k] >= least_shared(sizes[k], others[k], criterion)
 
 
 @entry("uint64[:], int64, int64, int64, int64, int64 -> int64")

@@ -12,7 +12,7 @@ from neardup.settings.extensions import (
 )
 from neardup.settings.keywords import CollectionKeywords, SettingKeywords
 from neardup.settings.measures import (
-    ALWAYS, LITERAL, MEASURES, WEIGHTED, WEIGHTED_ALIASES, CountedAs, Features, Measure, aliases, values,
+    ALWAYS, LITERAL, MEASURES, OF_JOINS, WEIGHTED, WEIGHTED_ALIASES, CountedAs, Features, Measure, aliases, values,
 )
 from neardup.settings.records import (
     CHUNK, CLEANING, COLLECTION_FIELDS, COMPARISON, FIELDS, IN_SKETCH, OPTION_FIELDS, PROCESS, RECORDS, SELECTION,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBLANCE
+from neardup.kernels.formulas import CONTAINMENT, COSINE, DICE, LARGER, OVERLAP, RESEMBLANCE
 
 Features = Literal["shingles", "words", "occurrences", "bag", "tokens", "runs"]
 """The features of a text that a measure compares: its distinct shingles, its distinct words, its shingles with
@@ -29,6 +29,9 @@ WEIGHTED = {"weighted-resemblance": False, "weighted-cosine": True}
 """The measures of sets whose elements have weights, of ``join`` alone; True: by products of weights."""
 
 WEIGHTED_ALIASES = {"weighted-jaccard": "weighted-resemblance"}
+
+OF_JOINS = ("shared", "tversky")
+"""Further measures of ``join`` and ``similarity``: a number of elements, and one with two parameters."""
 
 
 class Value(NamedTuple):
@@ -172,6 +175,21 @@ _ROWS = (
         "shingles",
         (Value("dice", "Twice the common shingles, as a share of the shingles of A and of B together.", "Dice"),),
         alias="sorensen",
+    ),
+    Measure(
+        "cosine",
+        "shingles",
+        COSINE,
+        "cosine |A∩B|/√(|A|·|B|)",
+        "shingles",
+        (
+            Value(
+                "cosine",
+                "The common shingles, as a share of the geometric mean of the shingles of A and of B.",
+                "cosine",
+            ),
+        ),
+        alias="ochiai",
     ),
     Measure(
         "vocabulary",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_type_hints
 
 from neardup.settings import measures, rules
-from neardup.settings.measures import MEASURES, WEIGHTED, WEIGHTED_ALIASES, aliases
+from neardup.settings.measures import MEASURES, OF_JOINS, WEIGHTED, WEIGHTED_ALIASES, aliases
 
 PROCESS = 130_000_000
 """Bytes of a process that has read nothing: interpreter and libraries (measured on Linux: 127 to 135 MB)."""
@@ -31,7 +31,9 @@ JOIN_BYTES = 1_000_000_000
 JOIN_SHARE = 0.6
 """The share of the memory for documents that an exact join may use; the rest is for everything else."""
 
-_OF_WEIGHTS = dict.fromkeys((*WEIGHTED, *WEIGHTED_ALIASES), "neardup.join in Python has the measures of weights.")
+_OF_JOINS = dict.fromkeys(
+    (*WEIGHTED, *WEIGHTED_ALIASES, *OF_JOINS), "Use neardup.join or neardup.similarity in Python, for sets"
+)
 
 _KEEP_EACH = rules.several(rules.Rule("", rules.keep_policy), least=1)
 
@@ -224,7 +226,7 @@ class SearchSettings:
     )
     measure: str = rules.setting(
         "resemblance",
-        rules.one_of(*MEASURES, aliases=aliases(), elsewhere=_OF_WEIGHTS),
+        rules.one_of(*MEASURES, aliases=aliases(), elsewhere=_OF_JOINS),
         f"Similarity measure that the threshold applies to: {measures.definitions_of(MEASURES)}.",
         panel=rules.COMPARED,
     )

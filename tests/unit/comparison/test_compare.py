@@ -32,6 +32,7 @@ NAMES = [
     "overlap",
     "overlap_max",
     "dice",
+    "cosine",
     "vocabulary",
     "multiset",
     "chunk_longest_literal",
@@ -112,6 +113,7 @@ def test_set_measures_are_those_of_the_sets(texts: tuple[str, str]) -> None:
             assert found["containment_b"] == len(a & b) / len(b)
             assert found["overlap"] == len(a & b) / min(len(a), len(b))
             assert found["overlap_max"] == len(a & b) / max(len(a), len(b))
+            assert found["cosine"] == pytest.approx(len(a & b) / (len(a) * len(b)) ** 0.5, rel=1e-15)
             assert found["dice"] == 2 * len(a & b) / (len(a) + len(b))
         if bags[0] | bags[1]:
             assert found["vocabulary"] == len(bags[0] & bags[1]) / len(bags[0] | bags[1])

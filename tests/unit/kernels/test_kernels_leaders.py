@@ -22,7 +22,7 @@ from neardup.io.writers.scratch import Scratch
 from neardup.kernels.components import best_of_tree, tree_root, unite
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.join.prefix_index import PrefixIndex
-from neardup.kernels.leaders import OldDocuments
+from neardup.kernels.leaders import OldDocuments, _compare_squares
 from neardup.settings import Settings
 from neardup.tables import verified_table
 from support import made_sets, reference, reference_search
@@ -287,3 +287,17 @@ def test_trees(edges: list[tuple[int, int]], rank: list[int]) -> None:
     assert best_of_tree(parent, np.array(rank)).tolist() == expected
     roots = [tree_root(parent, d) for d in range(20)]
     assert roots == reference_search.components(edges, range(20))  # the smallest number is the root
+
+
+LENGTHS = st.one_of(st.integers(1, 40), st.integers(1, 2**31 - 1))
+
+
+@given(LENGTHS, LENGTHS, LENGTHS, LENGTHS, LENGTHS)
+@example(3, 18, 1, 2, 1)
+@example(2**31 - 2, 2**31 - 1, 2**31 - 3, 2**31 - 2, 2**31 - 1)
+def test_squares_are_compared_without_rounding(shared: int, other: int, less: int, size: int, more: int) -> None:
+    """Fractions of products of two lengths, of which a product has up to 124 bits."""
+    one, two = Fraction(shared**2, size * other), Fraction(less**2, size * more)
+    assert _compare_squares(shared, size * other, less, size * more) == (one > two) - (one < two)
+    twice = min(shared, 2**15), 2 * min(size, 2**15)
+    assert _compare_squares(twice[0], twice[1], 2 * twice[0], 4 * twice[1]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -10,14 +11,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.kernels.compiler import part
-from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBLANCE
+from neardup.kernels.formulas import CONTAINMENT, COSINE, DICE, LARGER, OVERLAP, RESEMBLANCE, SHARED
 from neardup.kernels.sets import (
     ANY_SIZE,
     fewest_shared,
     largest_partner,
     least_shared,
+    meets,
     shared_at_least,
     smallest_partner,
+    value,
     verify_pairs,
 )
 from support import reference_search, strategies
@@ -58,7 +61,10 @@ VALUES = {
     OVERLAP: lambda shared, a, b: Fraction(shared, min(a, b)),
     LARGER: lambda shared, a, b: Fraction(shared, max(a, b)),
     DICE: lambda shared, a, b: Fraction(2 * shared, a + b),
+    COSINE: lambda shared, a, b: Fraction(shared * shared, a * b),
 }
+POWER = {COSINE: 2}
+"""The power of the measure that VALUES has."""
 
 
 @part
@@ -77,15 +83,67 @@ def _bounds(size, other, common, asked):
 @example(size=1, other=1, spare=0, threshold=Fraction(1))
 def test_the_bounds_of_each_formula(formula: int, size: int, other: int, spare: int, threshold: Fraction) -> None:
     """Against the smallest and greatest numbers that brute force accepts."""
-    value, common = VALUES[formula], max(size - spare, 0)
+    value_of, common = VALUES[formula], max(size - spare, 0)
     least, smallest, largest, fewest = _bounds(size, other, common, criterion(threshold, formula))
+    threshold **= POWER.get(formula, 1)
     shared = range(size + other)  # also more than can be shared, which least_shared may demand
-    assert least == min(s for s in shared if value(s, size, other) >= threshold)
-    same = min(s for s in range(size + 1) if value(s, size, size) >= threshold)
-    assert smallest == min(b for b in range(1, 100) if value(min(size, b), size, b) >= threshold)
-    partners = [b for b in range(1, 50 * size) if value(min(common, b), size, b) >= threshold]
+    assert least == min(s for s in shared if value_of(s, size, other) >= threshold)
+    same = min(s for s in range(size + 1) if value_of(s, size, size) >= threshold)
+    assert smallest == min(b for b in range(1, 100) if value_of(min(size, b), size, b) >= threshold)
+    partners = [b for b in range(1, 500 * size) if value_of(min(common, b), size, b) >= threshold]
     assert fewest == (same if formula in (CONTAINMENT, OVERLAP) else smallest)
-    assert largest == (ANY_SIZE if partners[-1:] == [50 * size - 1] else max(partners, default=0))
+    assert largest == (ANY_SIZE if partners[-1:] == [500 * size - 1] else max(partners, default=0))
+
+
+LARGE = st.one_of(st.integers(1, 2**31 - 1), st.sampled_from([10**6, 2**31 - 1]))
+
+
+@given(st.integers(1, 30), st.integers(1, 30), st.integers(0, 30), st.integers(1, 40))
+def test_the_bounds_of_a_number_of_shared_elements(size: int, other: int, spare: int, number: int) -> None:
+    common = max(size - spare, 0)
+    bounds = _bounds(size, other, common, criterion(Fraction(number), SHARED))
+    assert bounds == (number, number, ANY_SIZE if common >= number else 0, number)
+
+
+@given(LARGE, LARGE, LARGE, st.fractions(Fraction(1, 10**6), 1, max_denominator=10**6))
+@example(2**31 - 1, 2**31 - 1, 2**31 - 1, Fraction(999_999, 1_000_000))
+@example(2**31 - 1, 2**31 - 2, 10**9, Fraction(1, 2**31 - 1))
+@example(49, 100, 7, Fraction(1, 10))
+def test_the_bounds_of_the_cosine_are_not_rounded(size: int, other: int, common: int, threshold: Fraction) -> None:
+    """For sets of up to 2³¹ elements, in whole numbers of any size."""
+    common, square = min(size, common), threshold * threshold
+    least, smallest, largest, fewest = _bounds(size, other, common, criterion(threshold, COSINE))
+    assert least * least >= square * size * other > max(least - 1, -1) * abs(least - 1)
+    assert fewest == smallest >= square * size > smallest - 1
+    quotient = int(Fraction(common * common, size) / square)
+    assert largest == (ANY_SIZE if quotient >= 2**31 - 1 else quotient if quotient >= common else 0)
+
+
+@pytest.mark.parametrize("formula", VALUES)
+def test_an_empty_set_has_no_partner_of_a_size(formula: int) -> None:
+    assert _bounds(0, 5, 0, criterion(Fraction(1, 2), formula))[2] in (0, ANY_SIZE)
+
+
+@given(st.lists(st.tuples(SETS, SETS), max_size=6), THRESHOLDS, st.sampled_from([*VALUES]))
+def test_pairs_meet_a_criterion_by_their_counts(
+    pairs: list[tuple[set[int], set[int]]], threshold: Fraction, formula: int
+) -> None:
+    counts = [(len(a & b), len(a), len(b)) for a, b in pairs]
+    met = np.empty(len(pairs), np.bool_)
+    meets(*np.array(counts, np.int64).reshape(-1, 3).T.copy(), criterion(threshold, formula), met)
+    least = threshold ** POWER.get(formula, 1)
+    assert met.tolist() == [VALUES[formula](*counted) >= least for counted in counts]
+
+
+@given(st.integers(0, 3000), st.integers(1, 3000), st.integers(1, 3000))
+def test_a_cosine_is_rounded_once_where_it_has_no_root(shared: int, size: int, more: int) -> None:
+    """A pair exactly at .7 is not shown as .699; and equal cosines are equal floats."""
+    assert float(value(shared, size, size, COSINE)) == shared / size
+    assert float(value(shared * more, size * more**2, size, COSINE)) == shared / size
+    whole = float((Decimal(size) * more).sqrt())
+    assert float(value(shared, size, more, COSINE)) == pytest.approx(shared / whole, rel=1e-15, abs=0)
+    twice = value(2 * shared, 2 * size, 2 * more, COSINE), value(3 * shared, 3 * size, 3 * more, COSINE)
+    assert {float(one) for one in twice} == {float(value(shared, size, more, COSINE))}
 
 
 @given(SETS, SETS, st.integers(-3, 25))

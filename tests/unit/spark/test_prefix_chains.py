@@ -77,7 +77,7 @@ def all_shared(seed: int) -> dict[tuple[int, int], int]:
 
 
 @pytest.mark.part(2)
-@pytest.mark.parametrize("measure", ["resemblance", "containment", "overlap", "overlap-max", "dice"])
+@pytest.mark.parametrize("measure", ["resemblance", "containment", "overlap", "overlap-max", "dice", "cosine"])
 @pytest.mark.parametrize("threshold", [0.35, 0.8])
 @pytest.mark.parametrize("size", [1, 50, 100_000])
 def test_every_pair_lies_in_one_component(measure: str, threshold: float, size: int) -> None:
@@ -94,6 +94,7 @@ def test_every_pair_lies_in_one_component(measure: str, threshold: float, size: 
     for (x, y), shared in all_shared(seed).items():
         sizes = len(made[x]), len(made[y])
         whole_of = {"resemblance": sum(sizes) - shared, "overlap-max": max(sizes), "dice": sum(sizes) / 2}
+        whole_of["cosine"] = (sizes[0] * sizes[1]) ** 0.5
         least = whole_of.get(measure, min(sizes))
         if shared >= threshold * least:
             found_pairs += 1

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.kernels import sets
-from neardup.kernels.formulas import HELD, OVERLAP
+from neardup.kernels.formulas import COSINE, HELD, OVERLAP
 from neardup.kernels.sets import Criterion
 from neardup.settings import MEASURES, SearchSettings, ratio
 from neardup.tables import Bools, Floats, Int32s, Int64s, UInt64s, column
@@ -47,14 +47,15 @@ def whole(shared: Int64s, size: Int64s, other: Int64s, formula: int) -> Int64s:
 
 def similarity_of(shared: Int64s, size: Int64s, other: Int64s, formula: int) -> Floats:
     """float64[n]: the measure of pairs, seen from the sets of ``size``; only containment has a direction."""
-    similarity: Floats = sets.part(shared, formula) / np.maximum(whole(shared, size, other, formula), 1)
+    similarity: Floats = sets.value(shared, size, other, formula)
     return similarity
 
 
 def shared_by(similarity: Floats, size: Int64s, other: Int64s, formula: int) -> Int64s:
     """int64[n]: the |A∩B| from which :func:`similarity_of` computed these similarities; its inverse.
 
-    With s shared elements the similarity is v = c·s / (w − d·s), so that s = v·w / (c + v·d).
+    With s shared elements the similarity is v = c·s / (w − d·s), so that s = v·w / (c + v·d). A cosine is
+    v = s / √w. The rounding of v moves s by less than a half while s is below 2⁵⁰.
 
     >>> sizes = np.array([60]), np.array([61])
     >>> formula = MEASURES["resemblance"].formula
@@ -63,7 +64,9 @@ def shared_by(similarity: Floats, size: Int64s, other: Int64s, formula: int) -> 
     """
     one = np.ones_like(size)
     disjoint = whole(one - 1, size, other, formula)
-    fall = disjoint - whole(one, size, other, formula)
+    if formula == COSINE:
+        disjoint = np.sqrt(disjoint)
+    fall = whole(one - 1, size, other, formula) - whole(one, size, other, formula)
     shared: Int64s = np.rint(similarity * disjoint / (sets.part(one, formula) + similarity * fall)).astype(
         np.int64
     )
@@ -76,16 +79,14 @@ def takes_any_subset(formula: int) -> bool:
     >>> takes_any_subset(MEASURES["overlap"].formula), takes_any_subset(MEASURES["resemblance"].formula)
     (True, False)
     """
-    return bool(sets.whole(0, 0, 1, formula) == 0)
+    return formula != COSINE and bool(sets.whole(0, 0, 1, formula) == 0)
 
 
 def at_least(pairs: pa.Table, criterion: Criterion) -> Bools:
     """bool[pairs]: which pairs of a VERIFIED table meet the criterion."""
     shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))
-    # containment holds if either direction reaches it: that of the smaller set
-    most = whole(shared, np.minimum(size_a, size_b), np.maximum(size_a, size_b), criterion.measure)
-    shares = sets.part(shared, criterion.measure)
-    enough: Bools = shares * criterion.denominator >= criterion.numerator * most
+    enough = np.empty(len(shared), np.bool_)
+    sets.meets(shared, size_a, size_b, criterion, enough)
     return enough
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from math import isqrt
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from neardup.deduplication.join.prefix_join import (
 from neardup.deduplication.join.rows import Rows
 from neardup.deduplication.join.shingle_store import DocumentSets
 from neardup.errors import SettingError
-from neardup.kernels.formulas import RESEMBLANCE
+from neardup.kernels.formulas import COSINE, RESEMBLANCE
 from neardup.kernels.join import (
     PrefixIndex,
     ShingleLists,
@@ -47,7 +48,7 @@ from neardup.kernels.join import (
     numbers_of,
     slots_of,
 )
-from neardup.kernels.sets import Criterion, part, verify_pairs, whole
+from neardup.kernels.sets import Criterion, meets, part, verify_pairs, whole
 from neardup.runtime import Progress, ordered_map
 from neardup.settings import MEASURES, Features
 from neardup.tables import VERIFIED, Bools, Floats, Int64s, column
@@ -138,14 +139,17 @@ class BestPairs:
         """float64[n]: the similarities, of containment the greater one.
 
         Shares of integers below 2²⁶ are different as floats if they are different (a difference is 2⁻⁵² at least),
-        and equal if they are equal, since division rounds correctly.
+        and equal if they are equal, since division rounds correctly. So are cosines of documents below 2¹²
+        shingles; those of larger ones may be equal, or change places, if they differ by less than 2⁻⁵¹.
         """
         least, most = np.minimum(rows[:, 3], rows[:, 4]), np.maximum(rows[:, 3], rows[:, 4])
         return similarity_of(rows[:, 2], least, most, self._formula)
 
     def _fraction(self, row: Int64s) -> Fraction:
         shared, (size, other) = int(row[2]), sorted(map(int, row[3:]))
-        return Fraction(int(part(shared, self._formula)), int(whole(shared, size, other, self._formula)))
+        share = Fraction(int(part(shared, self._formula)), int(whole(shared, size, other, self._formula)))
+        # of a cosine, whose square this is, a fraction that is no larger
+        return Fraction(isqrt(int(share * 10**12)), 10**6) if self._formula == COSINE else share
 
     def complete(self) -> Bools:
         """bool[documents]: the documents in groups that have all their pairs."""
@@ -201,11 +205,11 @@ def nearest_pairs(
     Unlike the joins, this reads lists of shingles, once at most, and has a threshold for each document.
     """
     lists, new = _lists_of(sets, old, related, threads), len(sets.sizes) - old
-    best = BestPairs(wanted.top, formula, np.arange(len(sets.sizes)))
+    best, power = BestPairs(wanted.top, formula, np.arange(len(sets.sizes))), 1 + (formula == COSINE)
 
     def work(first: int) -> Int64s:
         span = first, min(first + _SLICE, new)
-        found: Int64s = nearest_of_each(lists, span, wanted.top, float(wanted.least), formula)
+        found: Int64s = nearest_of_each(lists, span, wanted.top, float(wanted.least**power), formula)
         return found
 
     with progress.stage("nearest", new, "documents") as advance:
@@ -214,7 +218,10 @@ def nearest_pairs(
             ends = pairs[:, 0], pairs[:, 1]
             best.add(np.column_stack([*ends, pairs[:, 2], *(sets.sizes[end] for end in ends)]))
             advance(min(_SLICE, new - first))
-    return best.rows()
+    rows, least = best.rows(), wanted.least
+    enough = np.empty(len(rows), np.bool_)  # the square of a cosine was compared as a float
+    meets(*rows[:, 2:].T.copy(), Criterion(least.numerator, least.denominator, formula), enough)
+    return rows[enough]
 
 
 def _lists_of(sets: ShingleSets, old: int, related: Related, threads: int) -> ShingleLists:

@@ -23,7 +23,7 @@ from neardup.deduplication.join.candidates import SignatureBands, band_candidate
 from neardup.deduplication.join.common_crowds import CROWD
 from neardup.deduplication.join.common_shingles import most_documents
 from neardup.deduplication.join.corpus import Corpus, CorpusChunk
-from neardup.deduplication.join.criterion import criterion_of, every_pair, whole
+from neardup.deduplication.join.criterion import at_least, criterion_of, every_pair
 from neardup.deduplication.join.first_pass import HASH_BYTES, KeptSets, expects_exact, read_chunks
 from neardup.deduplication.join.method import (
     AGAIN_TIME,
@@ -41,7 +41,6 @@ from neardup.deduplication.run.asked_columns import parts_of, require_reference
 from neardup.io.fingerprints import ReadChunk
 from neardup.io.inputs import CHUNK_BYTES, Chosen, Documents, Reference
 from neardup.io.outputs import waiting_bytes, writer_threads
-from neardup.kernels import sets as kernels
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.runtime import report_nothing, worker_count
@@ -423,11 +422,8 @@ def crowding_of(sets: ShingleSets, documents: int, search: SearchSettings, group
 
 
 def _meets_criterion(sizes: Int64s, a: Int64s, b: Int64s, shared: Int64s, criterion: Criterion) -> Bools:
-    """bool[n]: which pairs with ``shared`` shingles meet the criterion, seen from the smaller set."""
-    smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
-    parts = kernels.part(shared, criterion.measure) * criterion.denominator
-    enough: Bools = parts >= criterion.numerator * whole(shared, smaller, larger, criterion.measure)
-    return enough & (shared > 0)
+    """bool[n]: which pairs with ``shared`` shingles meet the criterion, in either direction."""
+    return at_least(verified_table(a, b, shared, sizes[a], sizes[b]), criterion) & (shared > 0)
 
 
 def _ends(a: Int64s, b: Int64s, sampled: int) -> Int64s:

@@ -1,7 +1,9 @@
 """Sets instead of texts: the pairs of one collection, or of two, and sets as the documents of a run."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from fractions import Fraction
+from math import lcm
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +15,20 @@ from neardup.deduplication.join.weighted_join import Weighted, join_weighted, ra
 from neardup.display import near_miss
 from neardup.errors import InputError, SettingError
 from neardup.io.inputs import ElementNumbers, NumberedSets, SetDocuments, SetRows, WeightedSets, as_weights
-from neardup.settings import FIELDS, MEASURES, WEIGHTED, WEIGHTED_ALIASES, Measure, Settings, aliases, ratio
+from neardup.kernels.formulas import DICE, OVERLAP, SHARED
+from neardup.kernels.sets import Criterion
+from neardup.settings import (
+    FIELDS,
+    MEASURES,
+    OF_JOINS,
+    WEIGHTED,
+    WEIGHTED_ALIASES,
+    Features,
+    Measure,
+    Settings,
+    aliases,
+    ratio,
+)
 from neardup.tables import VERIFIED, Floats, Int64s, column
 from neardup.text.sketch import ShingleSets, element_sets
 
@@ -32,6 +47,8 @@ def join(
     measure: str = "resemblance",
     threshold: float | str = 0.8,
     weights: str | Mapping[Any, float] | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
     threads: int = 0,
 ) -> pa.Table:
     """Find the pairs of sets whose measure reaches the threshold: all of them, and no other, without groups.
@@ -49,6 +66,10 @@ def join(
     each, and ``"tf-idf"`` by ln((1 + n)/(1 + df)) + 1, where df of the n sets of both collections have it: the
     smoothed weights of scikit-learn.
 
+    ``measure="shared"`` is |A∩B|; its threshold is a whole number of elements. ``tversky`` is
+    |A∩B|/(|A∩B| + ``alpha``·|A−B| + ``beta``·|B−A|), A the left set (Tversky 1977, "Features of similarity", the
+    ratio model); without ``right``, the greater one of the two directions.
+
     Returns a table of ``left`` and ``right`` (positions from 0, int64, or ids), ``similarity`` (float64),
     ``shared``, ``size_left`` and ``size_right`` (int64: |A∩B|, |A|, |B|; with weights float64: Σ min and the sums,
     or Σ a·b and the norms), ordered by the positions. Raises InputError for anything that is no set or weight, and
@@ -60,31 +81,41 @@ def join(
     ['y']
     >>> join([{"a": 2, "b": 1}, {"a": 1}], measure="weighted-cosine")["similarity"].to_pylist()
     [0.8944271909999159]
+    >>> join([[1, 2, 3], [2, 3, 4, 5], [5]], measure="shared", threshold=2)["similarity"].to_pylist()
+    [2.0]
     """
-    name = _name_of(measure, weights)
-    settings = Settings.of(
-        measure="resemblance" if name in WEIGHTED else name, threshold=threshold, threads=threads
-    )
+    name = _name_of(measure, weights, alpha, beta)
     if name in WEIGHTED:
+        settings = Settings.of(threshold=threshold, threads=threads)
         return _joined_by_weights(left, right, WEIGHTED[name], settings, weights)
-    return _joined_by_counts(left, right, settings)
+    wanted = _wanted_of(name, threshold, alpha, beta)
+    return _joined_by_counts(left, right, wanted, Settings.of(threads=threads).work.threads)
 
 
 def similarity(
-    a: object, b: object, *, measure: str = "resemblance", weights: Mapping[Any, float] | None = None
+    a: object,
+    b: object,
+    *,
+    measure: str = "resemblance",
+    weights: Mapping[Any, float] | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
 ) -> float:
     """Return a measure of two sets by any measure of :func:`join`; ``containment`` of ``a`` in ``b``.
 
     A set is a set, a list of elements, a mapping of elements to counts or weights, or an array of whole numbers.
-    Two sets without elements have 1. ``weights`` are as in ``join``, but not ``"tf-idf"``: it needs a collection.
-    Raises InputError for anything that is no set or weight, and SettingError for settings out of range.
+    Two sets without elements have 1, but share none. ``weights``, ``alpha`` and ``beta`` are as in ``join``; but
+    ``"tf-idf"`` needs a collection. Raises InputError for anything that is no set or weight, and SettingError for
+    settings out of range.
 
     >>> similarity({"a", "b", "c"}, ["b", "c", "d"]), similarity([1, 2], [1, 2, 3], measure="containment")
     (0.5, 1.0)
     >>> similarity({"a": 2.5, "b": 1}, {"a": 1.5, "c": 2}, measure="weighted-jaccard")
     0.2727272727272727
+    >>> similarity([1, 2, 3, 4], [1, 2, 5], measure="tversky", alpha=1, beta=0)
+    0.5
     """
-    name = _name_of(measure, weights)
+    name = _name_of(measure, weights, alpha, beta)
     if isinstance(a, str | bytes) or isinstance(b, str | bytes):
         raise InputError(
             "A text is given as a set", "Sets, lists or mappings", "Compare texts with neardup.compare"
@@ -95,18 +126,22 @@ def similarity(
     if name in WEIGHTED:
         weighted = _weighted_sides({"a": [a], "b": [b]}, weights)[1]
         return weighted_similarity(weighted[0], weighted[1], WEIGHTED[name])
-    numbers = ElementNumbers(counted=MEASURES[name].features == "occurrences")
+    wanted = _wanted_of(name, 1, alpha, beta)
+    numbers = ElementNumbers(counted=wanted.features == "occurrences")
     sets = [NumberedSets([given], numbers, where).lists for given, where in ((a, "a"), (b, "b"))]
-    one, other = (element_sets(each, MEASURES[name].features).hashes for each in sets)
+    one, other = (element_sets(each, wanted.features).hashes for each in sets)
     if not len(one) and not len(other):
-        return 1.0
+        return float(name != "shared")
     shared, size, second = (np.array([len(some)]) for some in (np.intersect1d(one, other), one, other))
-    return float(similarity_of(shared, size, second, MEASURES[name].formula)[0])
+    if wanted.model is not None:
+        part, whole = wanted.model.shares(shared, size, second, 1)
+        return float(part[0] / whole[0]) if shared[0] else 0.0
+    return float(similarity_of(shared, size, second, wanted.criterion.measure)[0])
 
 
-def _name_of(measure: str, weights: object) -> str:
-    """The name of a measure of sets. Raises SettingError for others, and for weights with one that has none."""
-    allowed = (*_OF_SETS, *WEIGHTED)
+def _name_of(measure: str, weights: object, alpha: object, beta: object) -> str:
+    """The name of a measure of sets. Raises SettingError for others, and for parameters of another measure."""
+    allowed = (*_OF_SETS, *WEIGHTED, *OF_JOINS)
     name = {**aliases(), **WEIGHTED_ALIASES}.get(str(measure), str(measure))
     if name not in allowed:
         raise SettingError(
@@ -114,24 +149,27 @@ def _name_of(measure: str, weights: object) -> str:
         )
     if weights is not None and name not in WEIGHTED:
         raise SettingError(f"weights given with measure {name!r}", f"With {' or '.join(WEIGHTED)}", "Choose one")
+    if name != "tversky" and (alpha, beta) != (None, None):
+        raise SettingError(f"alpha or beta given with measure {name!r}", "With measure tversky", "Leave them out")
     return name
 
 
-def _joined_by_counts(left: object, right: object | None, settings: Settings) -> pa.Table:
-    of_sets = MEASURES[settings.search.measure]
-    numbers = ElementNumbers(counted=of_sets.features == "occurrences")
+def _joined_by_counts(left: object, right: object | None, wanted: "_Wanted", threads: int) -> pa.Table:
+    numbers = ElementNumbers(counted=wanted.features == "occurrences")
     named = [("left", left)] if right is None else [("left", left), ("right", right)]
     sides = [NumberedSets(given, numbers, where) for where, given in named]
-    parts = [element_sets(side.lists, of_sets.features) for side in sides]
-    pairs, formula = _pairs(parts, settings), of_sets.formula
-    if right is not None and of_sets.directed:
-        criterion = criterion_of(settings.search)
-        enough = column(pairs, "shared") * criterion.denominator >= criterion.numerator * column(pairs, "size_a")
-        pairs = pairs.filter(pa.array(enough))
+    parts = [element_sets(side.lists, wanted.features) for side in sides]
+    pairs = _pairs(parts, wanted.criterion, threads)
     a, b, shared, size_a, size_b = (column(pairs, name) for name in pairs.column_names)
-    similarity = similarity_of(shared, size_a, size_b, formula)
-    if right is None:  # a measure with a direction holds in either
-        similarity = np.maximum(similarity, similarity_of(shared, size_b, size_a, formula))
+    similarity = similarity_of(shared, size_a, size_b, wanted.criterion.measure)
+    if wanted.model is not None:
+        p, q = wanted.least
+        shares = [wanted.model.shares(shared, size_a, size_b, q)]
+        if right is None:  # a measure with a direction holds in either
+            shares.append(wanted.model.shares(shared, size_b, size_a, q))
+        enough = np.any([part * q >= p * whole for part, whole in shares], axis=0)
+        similarity = np.max([part / whole for part, whole in shares], axis=0).astype(np.float64)[enough]
+        a, b, shared, size_a, size_b = (values[enough] for values in (a, b, shared, size_a, size_b))
     return _table(sides, a, b if right is None else b - len(sides[0]), similarity, shared, size_a, size_b)
 
 
@@ -213,10 +251,80 @@ def _measure_of(settings: Settings) -> Measure:
     return measure
 
 
-def _pairs(parts: list[ShingleSets], settings: Settings) -> pa.Table:
+class _RatioModel(NamedTuple):
+    """The weights of Tversky's measure, in whole numbers: of |A∩B|, of |A−B| and of |B−A|."""
+
+    both: int
+    only: int
+    only_other: int
+
+    def shares(self, shared: Int64s, size: Int64s, other: Int64s, scale: int) -> tuple[Any, Any]:
+        """Return numerators and denominators, seen from sets of ``size``; ``scale`` times they fit the type."""
+        largest = sum(self) * scale * int(max(size.max(initial=0), other.max(initial=0)))
+        kind = np.int64 if largest < 1 << 62 else object
+        both, apart, apart_other = (values.astype(kind) for values in (shared, size - shared, other - shared))
+        return self.both * both, self.both * both + self.only * apart + self.only_other * apart_other
+
+
+class _Wanted(NamedTuple):
+    """The pairs of a join meet the ``criterion``; by a ``model`` their share is ``least``, a fraction, too."""
+
+    criterion: Criterion
+    features: Features
+    model: _RatioModel | None = None
+    least: tuple[int, int] = (1, 1)
+
+
+def _wanted_of(measure: str, threshold: float | str, alpha: float | None, beta: float | None) -> _Wanted:
+    if measure == "tversky":
+        return _by_tversky(*ratio(Settings.of(threshold=threshold).search.threshold), alpha, beta)
+    least = threshold if isinstance(threshold, int | float) and not isinstance(threshold, bool) else 0
+    if measure == "shared":
+        if least < 1 or least != int(least):
+            allowed = "With measure shared, a whole number of elements from 1"
+            raise SettingError(f"threshold is {threshold!r}", allowed, "Give the least number of shared elements")
+        return _Wanted(Criterion(int(least), 1, SHARED), "shingles")
+    if measure == "overlap" and least > 1:
+        allowed = "overlap as a share of the smaller set, above 0 and at most 1"
+        raise SettingError(
+            f"threshold is {threshold!r}", allowed, "Choose measure shared for a number of elements"
+        )
+    settings = Settings.of(measure=measure, threshold=threshold)
+    of_sets = _measure_of(settings)
+    model = _RatioModel(1, 1, 0) if of_sets.directed else None  # containment: Tversky's measure by these
+    return _Wanted(criterion_of(settings.search), of_sets.features, model, ratio(settings.search.threshold))
+
+
+def _by_tversky(p: int, q: int, alpha: float | None, beta: float | None) -> _Wanted:
+    """Return the pairs by Tversky's measure at p / q or above, with a criterion that all of them meet.
+
+    With s shared elements of a and b, s / (s + α·(a − s) + β·(b − s)) ≥ t  ⇔  s ≥ x·a + y·b, with
+    x = t·α / (1 − t + t·(α + β)), and y the same of β. x·a + y·b is at least min(x, y)·(a + b), so that
+    2·s / (a + b) ≥ 2·min(x, y), and at least (x + y)·min(a, b), so that s / min(a, b) ≥ x + y. The first bounds
+    the sizes, too: it is used where the weights are alike.
+    """
+    weights = []
+    for name, given in (("alpha", alpha), ("beta", beta)):
+        number = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1000
+        if not number:
+            allowed = "With measure tversky, alpha and beta: numbers from 0 to 1,000"
+            raise SettingError(
+                f"{name} is {given!r}", allowed, f"Give {name}, the weight of the elements of one set"
+            )
+        weights.append(Fraction(repr(given)))
+    one = lcm(*(weight.denominator for weight in weights))
+    t, total = Fraction(p, q), sum(weights)
+    x, y = (t * weight / (1 - t + t * total) if total else Fraction(0) for weight in weights)
+    by_dice = 4 * min(x, y) > x + y
+    bound = int((2 * min(x, y) if by_dice else x + y) * 10**6)
+    criterion = Criterion(*((bound, 10**6) if bound else (1, 1 << 31)), DICE if by_dice else OVERLAP)
+    return _Wanted(criterion, "shingles", _RatioModel(one, *(int(weight * one) for weight in weights)), (p, q))
+
+
+def _pairs(parts: list[ShingleSets], criterion: Criterion, threads: int) -> pa.Table:
     """The VERIFIED pairs that meet the criterion, of sets numbered over all parts; of two, one set of each."""
     sizes = np.concatenate([part.sizes for part in parts])
-    total, criterion, threads = len(sizes), criterion_of(settings.search), settings.work.threads
+    total = len(sizes)
     sets = ShingleSets(np.concatenate([part.hashes for part in parts]), np.append(0, np.cumsum(sizes)))
     if not len(sets.hashes):
         return VERIFIED.empty_table()

@@ -85,7 +85,7 @@ def fill_members(numbers, offsets, next_place, members):
 
 @part(inline=True)
 def _value(shared, size, other, formula):
-    """Return the similarity of two sets; of containment that of the smaller one."""
+    """Return the similarity of two sets; of containment that of the smaller one, of the cosine its square."""
     return part_of(shared, formula) / max(whole_of(shared, min(size, other), max(size, other), formula), 1)
 
 
@@ -163,9 +163,9 @@ def _count(lists, x, best, least, formula, counts, met):
 def nearest(lists, span, top, least, formula):
     """Return the nearest old documents of the new documents in ``span``: int64[n, 3] (old, new, |A∩B|).
 
-    They are the ``top`` most similar ones of each, at ``least`` (a float) or above, and all that are as similar as
-    the last of them; fewer if no others have anything in common. Shares of integers are compared as floats:
-    below 2²⁶ they are equal only if they are equal as fractions.
+    They are the ``top`` most similar ones of each, at ``least`` (a float; by COSINE its square) or above, and all
+    that are as similar as the last of them; fewer if no others have anything in common. Shares of integers are
+    compared as floats: below 2²⁶ they are equal only if they are equal as fractions.
     """
     counts, met = np.zeros(lists.old, np.int32), np.empty(lists.old, np.int32)
     best = np.empty(min(top, max(lists.old, 1)), np.float64)

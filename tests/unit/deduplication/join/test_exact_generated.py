@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from neardup.deduplication.join import prefix_join
 from neardup.deduplication.join.prefix_join import HubSearch, join_hubs, pairs_of
-from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
+from neardup.kernels.formulas import COSINE, DICE, LARGER, OVERLAP, RESEMBLANCE
 from support import made_sets, reference_join, reference_search, strategies
 from support.full_run import FULL
 
@@ -68,6 +68,7 @@ MEASURES = {
     OVERLAP: reference_join.overlap,
     LARGER: reference_join.larger,
     DICE: reference_join.dice,
+    COSINE: reference_join.cosine,
 }
 
 

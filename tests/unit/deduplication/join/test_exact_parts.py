@@ -19,7 +19,7 @@ from neardup.deduplication.join.shingle_store import SpilledSets
 from neardup.errors import OutputError
 from neardup.io.writers.scratch import Scratch
 from neardup.kernels.components import Outlines, PrefixLists, best_of_tree, unite_met
-from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
+from neardup.kernels.formulas import COSINE, DICE, LARGER, OVERLAP, RESEMBLANCE
 from neardup.kernels.join.prefix_index import FARTHEST
 from neardup.kernels.sets import differ_in_more, fill_parities, least_shared, parity_words
 from neardup.text.sketch.documents import ShingleSets
@@ -30,6 +30,7 @@ MEASURES = {
     OVERLAP: reference_join.overlap,
     LARGER: reference_join.larger,
     DICE: reference_join.dice,
+    COSINE: reference_join.cosine,
 }
 ROOMS = st.sampled_from([64, 1000, 20_000, 10**8])
 Rows = list[tuple[int, ...]]

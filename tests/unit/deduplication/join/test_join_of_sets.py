@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
+from neardup.deduplication.run import sets as run_sets
 from neardup.errors import InputError, SettingError
 from support import reference_join
 from support.messages import has_parts
 
-MEASURES = ("resemblance", "containment", "overlap", "overlap-max", "dice", "multiset")
+MEASURES = ("resemblance", "containment", "overlap", "overlap-max", "dice", "cosine", "multiset")
 SETS = [["a", "b"], ["b", "a", "c"], [], ["x"]]
 ONES = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 1]])
 NUMBERS = [[ord(element) for element in one] for one in SETS]
@@ -83,6 +85,92 @@ def test_the_pairs_are_those_of_the_definition(
 ) -> None:
     table = nd.join(left, right, measure=measure, threshold=threshold)
     assert rows_of(table) == reference_join.counted_pairs(left, right, measure, Fraction(str(threshold)))
+
+
+WEIGHTS = [(1, 1), (0.5, 0.5), (1, 0), (0, 1), (0, 0), (0.1, 0.9), (2.5, 0.75), (1000, 0.001)]
+
+
+def by_weights(
+    left: list[list[int]], right: list[list[int]] | None, least: Fraction, alpha: float, beta: float
+) -> list[tuple[Any, ...]]:
+    """The definition: |A∩B| / (|A∩B| + α·|A−B| + β·|B−A|), in one collection the greater direction."""
+    rows = []
+    ends = combinations(range(len(left)), 2) if right is None else product(range(len(left)), range(len(right)))
+    for x, y in ends:
+        a, b = set(left[x]), set((left if right is None else right)[y])
+        of_a, of_b = (Fraction(str(weight)) for weight in (alpha, beta))
+        shares = [Fraction(len(a & b)) / (len(a & b) + of_a * len(a - b) + of_b * len(b - a))] if a & b else []
+        if shares and right is None:
+            shares.append(Fraction(len(a & b)) / (len(a & b) + of_b * len(a - b) + of_a * len(b - a)))
+        if shares and max(shares) >= least:
+            rows.append((x, y, float(max(shares)), len(a & b), len(a), len(b)))
+    return rows
+
+
+@given(families(), st.none() | families(), st.sampled_from(WEIGHTS), st.sampled_from([0.1, 0.4, 0.5, 0.8, 1.0]))
+def test_weights_of_what_one_set_alone_has(
+    left: list[list[int]], right: list[list[int]] | None, weights: tuple[float, float], threshold: float
+) -> None:
+    alpha, beta = weights
+    table = nd.join(left, right, measure="tversky", threshold=threshold, alpha=alpha, beta=beta)
+    assert rows_of(table) == by_weights(left, right, Fraction(str(threshold)), alpha, beta)
+    one, other = left[0] if left else [], left[-1] if left else []
+    expected = {row[:2]: row[2] for row in by_weights([one], [other], Fraction(0), alpha, beta)}
+    value = nd.similarity(one, other, measure="tversky", alpha=alpha, beta=beta)
+    assert value == expected.get((0, 0), float(not one and not other))
+    assert nd.similarity(one, other, measure="shared") == len(set(one) & set(other))
+    known = {(1, 1): "resemblance", (0.5, 0.5): "dice", (1, 0): "containment"}.get(weights)
+    if known is not None:
+        assert table.equals(nd.join(left, right, measure=known, threshold=f"{round(100 * threshold)}%"))
+
+
+def test_large_sets_and_weights_do_not_overflow() -> None:
+    sizes = (np.array([2**31 - 2]), np.array([2**31 - 1]), np.array([2**31 - 1]))
+    part, whole = run_sets._RatioModel(10**6, 999_999_999, 1).shares(*sizes, 10**6)
+    assert part[0] * 10**6 == 10**12 * (2**31 - 2)
+    assert whole[0] == 10**6 * (2**31 - 2) + 10**9
+
+
+@given(families(), st.none() | families(), st.integers(1, 6))
+def test_a_number_of_shared_elements(left: list[list[int]], right: list[list[int]] | None, least: int) -> None:
+    ends = combinations(range(len(left)), 2) if right is None else product(range(len(left)), range(len(right)))
+    others = left if right is None else right
+    expected = [
+        (x, y, float(shared), shared, len(set(left[x])), len(set(others[y])))
+        for x, y in ends
+        if (shared := len(set(left[x]) & set(others[y]))) >= least
+    ]
+    assert rows_of(nd.join(left, right, measure="shared", threshold=least)) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"measure": "shared"}, ("threshold is 0.8", "whole number")),
+        ({"measure": "shared", "threshold": 2.5}, ("threshold is 2.5", "whole number")),
+        ({"measure": "shared", "threshold": "80%"}, ("threshold is '80%'", "whole number")),
+        ({"measure": "shared", "threshold": True}, ("threshold is True", "whole number")),
+        ({"measure": "overlap", "threshold": 3}, ("threshold is 3", "measure shared")),
+        ({"threshold": 80}, ("threshold is 80", "Did you mean 0.8?")),
+        ({"measure": "tversky"}, ("alpha is None", "from 0 to 1,000")),
+        ({"measure": "tversky", "alpha": 1, "beta": -1}, ("beta is -1",)),
+        ({"measure": "tversky", "alpha": 1, "beta": float("nan")}, ("beta is nan",)),
+        ({"measure": "tversky", "alpha": 1, "beta": 1, "threshold": 2}, ("threshold is 2",)),
+        ({"measure": "dice", "alpha": 1}, ("alpha or beta", "'dice'", "measure tversky")),
+    ],
+)
+def test_measures_of_a_join_refuse_what_they_cannot_follow(given: dict[str, Any], said: tuple[str, ...]) -> None:
+    with pytest.raises(SettingError) as error:
+        nd.join(SETS, **given)
+    assert has_parts(str(error.value), *said)
+
+
+@pytest.mark.parametrize("measure", ["shared", "tversky"])
+def test_a_run_names_the_join_that_has_the_measure(measure: str) -> None:
+    for call in (lambda: nd.find(sets=SETS, measure=measure), lambda: nd.find(["a b"], measure=measure)):
+        with pytest.raises(SettingError) as error:
+            call()
+        assert has_parts(str(error.value), measure, "Use neardup.join")
 
 
 def drawn(shape: str, number: int, seed: int) -> list[set[int]]:

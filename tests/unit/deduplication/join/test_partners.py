@@ -20,7 +20,7 @@ from neardup.deduplication.join.prefix_join import (
     pairs_of,
     with_possible_partners,
 )
-from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
+from neardup.kernels.formulas import COSINE, DICE, LARGER, OVERLAP, RESEMBLANCE
 from neardup.kernels.join.met_pairs import unique_in_range
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.sets import Criterion
@@ -33,6 +33,7 @@ MEASURES = {
     RESEMBLANCE: lambda a, b: Fraction(len(a & b), len(a | b)),
     DICE: lambda a, b: Fraction(2 * len(a & b), len(a) + len(b)),
     LARGER: lambda a, b: Fraction(len(a & b), max(len(a), len(b))),
+    COSINE: lambda a, b: Fraction(len(a & b) ** 2, len(a) * len(b)),
 }
 
 
@@ -74,6 +75,7 @@ def test_no_set_with_a_partner_is_missing(measure: int, sets: list[set[int]], th
     hashes, starts, sizes = made_sets.laid_out(sets)
     asked = made_sets.criterion(threshold, measure)
     found = with_possible_partners(hashes, starts, sizes, asked, 1)
+    threshold **= 1 + (measure == COSINE)
     assert (np.diff(found) > 0).all()
     paired = {
         k
