@@ -9,10 +9,11 @@ they are the internal number of the document and the permanent id of the group.
 
 from dataclasses import dataclass
 from math import isnan
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from neardup.comparison.compare import Comparison
 from neardup.io.decisions import Action, Fate, Id, JudgedPair, SecondLook, Verdict
+from neardup.review.alike import NOTHING_COUNTED, AlikeCounts, AlikeLine, AlikePlace
 from neardup.text.intervals import Share
 
 Key: TypeAlias = int
@@ -402,95 +403,6 @@ class OutsideLine:
     group: Key | None
 
 
-AlikeKind = Literal[
-    "amount", "date", "name", "sign", "OCR", "moved", "paragraph", "sentence", "words", "no word", "not compared"
-]
-"""The difference of a member in a place; none in a word, number or sign; or a text that is long or not read."""
-
-LINE_KINDS: tuple[AlikeKind, ...] = get_args(AlikeKind)
-
-
-@dataclass(frozen=True)
-class AlikeRow:
-    """Members that differ from their representative in the same places by the same words."""
-
-    id: Id
-    """That of the first member."""
-    members: tuple[Key, ...]
-    texts: tuple[str, ...]
-    """Their text in each shown place of the line, shortened; "" where they have none."""
-    undecided: int
-    """Members without a verdict."""
-    copies: int = 0
-    """Exact copies of the members in the group, which are judged with them."""
-
-
-@dataclass(frozen=True)
-class AlikeLine:
-    """Members that differ from their representative in the same places, of a filter by kind those that fit it."""
-
-    number: int
-    """Its place among the lines of the group, whatever the filter."""
-    words: str
-    """How they differ, in a few words."""
-    more: int
-    """Places that are not in the words."""
-    kinds: tuple[str, ...]
-    """What differs: amount, date, name, sign, OCR, moved, paragraph, sentence or words."""
-    places: tuple[str, ...]
-    """The text of the representative in each shown place where the members differ from each other."""
-    columns: tuple[int, ...]
-    """The numbers of these places among all of the line."""
-    rows: tuple[AlikeRow, ...]
-    """The members, those that differ by the same words together, the most first."""
-
-    @property
-    def members(self) -> tuple[Key, ...]:
-        """All members of the line but exact copies of them."""
-        return tuple(key for row in self.rows for key in row.members)
-
-    @property
-    def size(self) -> int:
-        """The number of members, exact copies included."""
-        return sum(len(row.members) + row.copies for row in self.rows)
-
-    @property
-    def copies(self) -> int:
-        """The exact copies of its members."""
-        return sum(row.copies for row in self.rows)
-
-    @property
-    def undecided(self) -> int:
-        """The members without a verdict."""
-        return sum(row.undecided for row in self.rows)
-
-
-@dataclass(frozen=True)
-class AlikeCounts:
-    """The lines of a group, as far as its members are compared.
-
-    ``size`` are the members in them with exact copies, ``compared`` those without. ``kinds`` are the kinds of
-    difference with the members that have each: a member may have several.
-    """
-
-    lines: int = 0
-    size: int = 0
-    compared: int = 0
-    kinds: tuple[tuple[AlikeKind, int], ...] = ()
-
-
-@dataclass(frozen=True)
-class AlikePlace:
-    """The place of a pair among those of its group that differ in the same places."""
-
-    words: str
-    """How they differ, in a few words."""
-    place: str
-    """"3 of 41 members"."""
-    next: tuple[Key, Key] | None
-    """The next of them; None if it is the only one."""
-
-
 @dataclass(frozen=True)
 class GroupView:
     """A group as a page shows it. ``table`` holds the similarities of all members, if they are at most 30."""
@@ -515,9 +427,9 @@ class GroupView:
     order: str = "by similarity"
     """Where the order of the members comes from, in words."""
     alike: tuple[AlikeLine, ...] = ()
-    """The members to judge, those that differ in the same places together; of a kind, those that have it."""
-    counts: AlikeCounts = AlikeCounts()
-    """The members that are compared, whatever their kind."""
+    """The members to judge, those that differ in the same places together; of a filter, those that fit it."""
+    counts: AlikeCounts = NOTHING_COUNTED
+    """The members that are compared, whatever the filter."""
     to_judge: int = 0
     """The members to judge; those that are not compared are still to come, or beyond the first 1,000."""
 

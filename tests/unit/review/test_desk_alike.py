@@ -1,18 +1,24 @@
 """Members of a group that differ from their representative in the same places are one line."""
 
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from neardup.review.alike import AlikeCounts, AlikeFilter, AlikeKind, AlikeLine
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.differences import NOT_COMPARED, NOT_YET, AlikeMembers, sorted_by_place
 from neardup.review.desk.lines import AlikeSweep
-from neardup.review.source import AlikeCounts, AlikeKind, AlikeLine, Decide, GroupView, Question
+from neardup.review.source import Decide, GroupView, Question
+from support.live_pages import live
 from support.made_reviews import make_result
+from support.messages import has_parts
 
 CLAUSES = " ".join(f"clause{n} of the agreement about the harbour and its cranes." for n in range(20))
 DEED = "Agreement with Anna Berg.\n\n" + CLAUSES + "\n\nThe price is 1,200.00 euros for the whole year."
@@ -103,7 +109,7 @@ def test_texts_that_cannot_be_read_are_not_compared(tmp_path: Path) -> None:
         view = own.group(own.groups(Question()).lines[0].key)
         assert {line.words for line in view.alike} == {NOT_COMPARED}
         assert view.counts == AlikeCounts(1, 7, view.to_judge, (("not compared", 7),))
-        assert own.group(view.key, kind="not compared").alike == view.alike
+        assert own.group(view.key, chosen=AlikeFilter("not compared")).alike == view.alike
 
 
 def test_another_representative_leaves_the_same_members_to_judge(desk: Desk) -> None:
@@ -253,7 +259,7 @@ def test_nothing_is_compared_after_the_end() -> None:
 
 def view_of(desk: Desk, kind: AlikeKind | None) -> GroupView:
     (group,) = desk.groups(Question()).lines
-    return desk.group(group.key, kind=kind)
+    return desk.group(group.key, chosen=AlikeFilter(kind))
 
 
 def test_kinds_count_the_members_that_have_each(desk: Desk) -> None:
@@ -270,6 +276,59 @@ def test_a_kind_shows_the_members_that_have_it(desk: Desk, kind: AlikeKind) -> N
     assert {line.number: line.words for line in view.alike}.items() <= {
         n: a.words for n, a in enumerate(whole.alike)
     }.items()
+
+
+def test_places_count_the_members_that_differ_there_and_filter_the_lines(desk: Desk) -> None:
+    counts = view_of(desk, None).counts
+    assert [(one.words, one.size) for one in counts.places] == [
+        ("Anna Berg", 4),
+        ("1,200.00", 4),
+        ("+ paragraph", 1),
+    ]
+    assert counts.all_places == 3
+    (group,) = desk.groups(Question()).lines
+    for one in counts.places:
+        place = (one.begin, one.end)
+        assert sum(line.size for line in desk.group(group.key, chosen=AlikeFilter(None, place)).alike) == one.size
+    amounts = AlikeFilter("amount", (counts.places[1].begin, counts.places[1].end))
+    (line,) = desk.group(group.key, chosen=amounts).alike
+    assert (line.size, line.kinds) == (4, ("name", "amount"))
+    assert desk.group(group.key, chosen=replace(amounts, kind="name")).alike == ()
+    assert desk.group(group.key, chosen=AlikeFilter(None, (0, 1))).alike == ()
+
+
+def test_the_page_of_a_group_is_filtered_by_a_place(desk: Desk) -> None:
+    (group,) = desk.groups(Question()).lines
+    with live(desk) as pages:
+        page = pages.get(f"/groups/{group.key}").text
+        places = re.findall(r'href="(/groups/[^"]*place=[^"]+)">([^<]+) <span class="quiet">(\d+)</span>', page)
+        assert [(words, count) for _, words, count in places] == [
+            ("Anna Berg", "4"),
+            ("1,200.00", "4"),
+            ("+ paragraph", "1"),
+        ]
+        chosen = pages.get(unescape(places[2][0]))
+        assert chosen.text.count('class="way"') == 1
+        assert f'href="{places[2][0]}" aria-current="true"' in chosen.text
+        assert "“this place”" in pages.get(f"/groups/{group.key}?place=0.1").words
+        assert pages.get(f"/groups/{group.key}?place=one").status == 422
+        pair = unescape(next(re.finditer(r'<tr class="way">.*?href="(/pairs/[^"]+)"', chosen.text, re.S))[1])
+        assert f"/groups/{group.key}?place=" in pages.get(pair).text
+
+
+def test_of_many_places_those_of_the_most_members_are_listed(tmp_path: Path) -> None:
+    words = [f"clause{n}" for n in range(12)]
+    texts = {"deed": DEED}
+    for n in range(1, 13):
+        texts[f"deed-{n}"] = DEED
+        for word in words[:n]:
+            texts[f"deed-{n}"] = texts[f"deed-{n}"].replace(f"{word} of the agreement", f"{word} in the agreement")
+    with closing(Desk.open(make_result(tmp_path, texts, threshold=0.1, keep="first"))) as own:
+        counts = view_of(own, None).counts
+        assert ([one.size for one in counts.places], counts.all_places) == ([*range(12, 4, -1)], 12)
+        (group,) = own.groups(Question()).lines
+        with live(own) as pages:
+            assert has_parts(pages.get(f"/groups/{group.key}").words, "of · token 6 12", "of 12 places")
 
 
 def test_a_line_has_only_the_members_of_the_kind(tmp_path: Path) -> None:

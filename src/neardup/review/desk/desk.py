@@ -31,6 +31,7 @@ from neardup.io.decisions import (
     Verdict,
 )
 from neardup.review import source
+from neardup.review.alike import EVERY_MEMBER, AlikeFilter
 from neardup.review.desk import batches, views
 from neardup.review.desk.facets import Facets
 from neardup.review.desk.filters import GroupFields, document_filter_error, find_groups, find_pairs, kinds_named
@@ -195,10 +196,10 @@ class _Listed:
 
 
 class Desk:
-    """The groups and pairs of a subject, with the decisions on them. Methods may be called from several threads.
+    """The groups and pairs of a subject, with the decisions on them. Several threads may call methods.
 
-    All raise InputError for a key that does not exist and QueryError for a filter that cannot be read. Those that
-    change something raise ``ChangedMeanwhileError`` if another action concerned the same documents since ``seen``.
+    All raise InputError for a key that does not exist and QueryError for a filter that cannot be read. Changes
+    raise ``ChangedMeanwhileError`` if another action concerned the same documents since ``seen``.
 
     The tables are put in order once, and again when the groups of a collection change; decisions that come later,
     also from other processes, are applied one by one. ``threaded``: a thread compares members between pages.
@@ -207,8 +208,7 @@ class Desk:
     def __init__(self, subject: Subject, *, threaded: bool = False) -> None:
         self._subject, self._lock, self._threaded = subject, threading.RLock(), threaded
         self._threads: list[AlikeSweep | KindSweep | WordIndex | Thresholds] = []
-        self._read: list[KindSweep | WordIndex] = []
-        self._partial = False
+        self._read, self._partial = list[KindSweep | WordIndex](), False
         self._build()
         self._warming = threading.Thread(target=self._warm, name="warming", daemon=True)
         self._warming.start()
@@ -360,9 +360,9 @@ class Desk:
             return views.finds(self._lines, text.split(), self._subjects)
 
     def group(
-        self, key: source.Key, question: source.Question | None = None, kind: source.AlikeKind | None = None
+        self, key: source.Key, question: source.Question | None = None, chosen: AlikeFilter | None = None
     ) -> source.GroupView:
-        """Return a group; ``question`` is the list the reader came from, ``kind`` filters its lines."""
+        """Return a group; ``question`` is the list the reader came from, lines have the ``chosen`` members."""
         with self._lock:
             self._refresh()
             group = self._index.at(key)
@@ -370,7 +370,7 @@ class Desk:
             listed = self._list_groups(question_of.filter, question_of)
             around = views.neighbours(listed.keys, listed.groups, group)
             before, after = (None if other is None else self._index.key(other) for other in around)
-            return views.group_view(self._lines, group, before, after, kind)
+            return views.group_view(self._lines, group, before, after, chosen or EVERY_MEMBER)
 
     def in_time(self, a: source.Key, b: source.Key) -> tuple[source.Key, source.Key]:
         """Return the keys of two documents, the earlier document first."""

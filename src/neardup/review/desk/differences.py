@@ -26,9 +26,18 @@ from neardup.display import counted, number, shorten
 from neardup.errors import NeardupError
 from neardup.io.contents import differing_in
 from neardup.io.decisions import Id
+from neardup.review.alike import (
+    EVERY_MEMBER,
+    AlikeCounts,
+    AlikeFilter,
+    AlikeKind,
+    AlikeLine,
+    AlikeRow,
+    DifferingPlace,
+)
 from neardup.review.desk.index import ResultDocuments, ResultIndex
 from neardup.review.desk.texts import Budget, TextReader
-from neardup.review.source import AlikeCounts, AlikeKind, AlikeLine, AlikeRow, Key
+from neardup.review.source import Key
 from neardup.runtime import SoFar, Watched
 from neardup.settings import MEASURES, Settings, as_compared
 from neardup.tables import UInt64s
@@ -47,8 +56,8 @@ SHOWN_PLACES, SHOWN_KINDS, WIDTH = 3, 4, 40
 """Places of a line and kinds of a group that are shown, and columns of the text of a place."""
 NO_PLACE, NOT_COMPARED = "no word, number or sign differs", "not compared: long, or not to be read"
 NOT_YET = "not compared yet"
-MOST_LINES, ROWS, MORE_ROWS = 60, 60, 200
-"""Lines on a page of a group, and rows of a line there and on a page of its own."""
+MOST_LINES, ROWS, MORE_ROWS, FILTER_PLACES = 60, 60, 200, 8
+"""Lines on a page of a group, rows of a line there and on a page of its own, and places that filter the lines."""
 
 _PLURALS = {
     "amount": "amounts",
@@ -437,32 +446,57 @@ class MemberFacts(NamedTuple):
 def alike_lines(
     changes: Mapping[int, tuple[TextChange, ...] | None],
     members: Mapping[int, MemberFacts],
-    kind: AlikeKind | None = None,
+    chosen: AlikeFilter = EVERY_MEMBER,
 ) -> tuple[tuple[AlikeLine, ...], AlikeCounts]:
     """Return the lines of members that differ in the same places, the most members first, and their counts.
 
-    ``changes`` are those of each member, None where it is not compared. Of a ``kind``, the lines have the members
-    alone that differ by it in some place.
+    ``changes`` are those of each member, None where it is not compared. Lines have the ``chosen`` members alone.
     """
     lines: dict[tuple[tuple[_Place, ...] | None, tuple[str, ...]], list[int]] = defaultdict(list)
     counts: Counter[AlikeKind] = Counter()
+    places_counted: Counter[tuple[int, int]] = Counter()
+    texts: dict[tuple[int, int], str] = {}
     for member, own in changes.items():
         places = None if own is None else tuple(map(_place, own))
         lines[places, members[member].beside].append(member)
         counts.update(dict.fromkeys(kinds_in(own), members[member].size))
+        texts |= {(one.begin, one.end): _heading([one]) for one in own or () if (one.begin, one.end) not in texts}
+        places_counted.update({(one.begin, one.end): members[member].size for one in own or ()})
     order = sorted(lines.items(), key=lambda line: (line[0][0] is None, -len(line[1])))
-    fits = {member for member, own in changes.items() if kind is None or kind in kinds_in(own)}
+    fits = {member for member, own in changes.items() if _fits(own, chosen)}
     some = ((number, [member for member in own if member in fits]) for number, (_, own) in enumerate(order))
     return (
         tuple(
-            _line(number, [changes[member] for member in own], [members[member] for member in own], kind)
+            _line(number, [changes[member] for member in own], [members[member] for member in own], chosen)
             for number, own in some
             if own
         ),
         AlikeCounts(
-            len(order), sum(members[member].size for member in changes), len(changes), tuple(counts.most_common())
+            len(order),
+            sum(members[member].size for member in changes),
+            len(changes),
+            tuple(counts.most_common()),
+            tuple(
+                DifferingPlace(*place, texts[place], size)
+                for place, size in sorted(places_counted.items(), key=lambda one: (-one[1], one[0]))[
+                    :FILTER_PLACES
+                ]
+            ),
+            len(places_counted),
         ),
     )
+
+
+def _fits(own: tuple[TextChange, ...] | None, chosen: AlikeFilter) -> bool:
+    """Whether the changes of a member fit a filter."""
+    if chosen.place is None:
+        return chosen.kind is None or chosen.kind in kinds_in(own)
+    return any(_is_chosen(change, chosen) for change in own or ())
+
+
+def _is_chosen(change: TextChange, chosen: AlikeFilter) -> bool:
+    in_place = chosen.place in (None, (change.begin, change.end))
+    return in_place and chosen.kind in (None, change.what)
 
 
 def kinds_in(changes: tuple[TextChange, ...] | None) -> tuple[AlikeKind, ...]:
@@ -503,12 +537,12 @@ def _line(
     number: int,
     changes: list[tuple[TextChange, ...] | None],
     members: list[MemberFacts],
-    kind: AlikeKind | None,
+    chosen: AlikeFilter,
 ) -> AlikeLine:
-    """Return the line of members that differ in the same places; places of the ``kind`` come before others."""
+    """Return the line of members that differ in the same places; ``chosen`` places come before others."""
     columns = [list(column) for column in zip(*(own or () for own in changes), strict=True)]
-    kinds = [{change.what for change in column} for column in columns]
-    order = sorted(range(len(columns)), key=lambda place: kind not in kinds[place])
+    fits = [any(_is_chosen(change, chosen) for change in column) for column in columns]
+    order = sorted(range(len(columns)), key=lambda place: not fits[place])
     shown = sorted(order[:SHOWN_PLACES])
     varied = sorted([place for place in order if len(set(map(_new_text, columns[place]))) > 1][:SHOWN_PLACES])
     differ = ", ".join(_words(columns[place]) for place in shown) or NO_PLACE

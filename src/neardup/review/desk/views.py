@@ -15,6 +15,7 @@ from neardup.display import counted, distinct, number, printable, similarity, wi
 from neardup.errors import InputError
 from neardup.io.decisions import Id, pair_of
 from neardup.review import source
+from neardup.review.alike import EVERY_MEMBER, AlikeCounts, AlikeFilter, AlikeLine, AlikePlace
 from neardup.review.desk.differences import MemberFacts, alike_lines
 from neardup.review.desk.index import ResultIndex, StoredPairs
 from neardup.review.desk.lines import Lines
@@ -42,9 +43,9 @@ def group_view(
     group: int,
     before: source.Key | None,
     after: source.Key | None,
-    kind: source.AlikeKind | None = None,
+    chosen: AlikeFilter = EVERY_MEMBER,
 ) -> source.GroupView:
-    """Return the page of a group, with the lines of one ``kind`` of difference if given."""
+    """Return the page of a group, with lines of the ``chosen`` members."""
     index, verdicts = lines.index, lines.made
     head, budget = int(verdicts.heads[group]), lines.reader.budget()
     inside = index.slice(group)
@@ -54,7 +55,7 @@ def group_view(
     lines.read_ahead([*listed, *(other for other, _, _ in near)], budget)
     steps = lines.steps(versions_of(lines, group)[:MOST_MEMBERS], budget)
     members = tuple(replace(lines.member(document, head, budget), step=steps.get(document)) for document in listed)
-    alike, counts = alike_in(lines, group, budget, kind)
+    alike, counts = alike_in(lines, group, budget, chosen)
     count = len(documents)
     note = f"The first {number(len(listed))} of {number(count)} members, exact copies last."
     return source.GroupView(
@@ -78,8 +79,8 @@ def group_view(
 
 
 def alike_in(
-    lines: Lines, group: int, budget: Budget, kind: source.AlikeKind | None = None
-) -> tuple[tuple[source.AlikeLine, ...], source.AlikeCounts]:
+    lines: Lines, group: int, budget: Budget, chosen: AlikeFilter = EVERY_MEMBER
+) -> tuple[tuple[AlikeLine, ...], AlikeCounts]:
     """Return the members to judge by what differs, of a large group the most similar ones; and their counts."""
     head = int(lines.made.heads[group])
     members, index = near_of(lines, group)[:MOST_COMPARED], lines.index
@@ -94,7 +95,7 @@ def alike_in(
         )
         for member in members
     }
-    return alike_lines(lines.alike.of(head, members, budget), facts, kind)
+    return alike_lines(lines.alike.of(head, members, budget), facts, chosen)
 
 
 def copies_in(lines: Lines, group: int) -> dict[int, int]:
@@ -311,7 +312,7 @@ def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Compa
     )
 
 
-def _alike_place(lines: Lines, a: int, b: int) -> source.AlikePlace | None:
+def _alike_place(lines: Lines, a: int, b: int) -> AlikePlace | None:
     """Return the place of a pair among those of its group that differ in the same places.
 
     None until all its members are compared, which goes on for a little with each pair.
@@ -328,7 +329,7 @@ def _alike_place(lines: Lines, a: int, b: int) -> source.AlikePlace | None:
         if key in line.members:
             place, size = line.members.index(key), len(line.members)
             following = (line.members[(place + 1) % size], first) if size > 1 else None
-            return source.AlikePlace(line.words, f"{number(place + 1)} of {counted(size, 'member')}", following)
+            return AlikePlace(line.words, f"{number(place + 1)} of {counted(size, 'member')}", following)
     return None
 
 

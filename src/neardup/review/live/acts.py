@@ -118,7 +118,7 @@ def _to_pair(request: ReviewRequest, pair: tuple[int, int], **values: Any) -> st
     """Return the address of a pair, with the view that the reader chose."""
     views = {name: request.text(name) for name in CARRIED}
     if set(pair) & set(request.pair("a", "b") or ()):  # the group of the pair that the form is about
-        views["kind"] = request.text("kind")
+        views |= {name: request.text(name) for name in ("kind", "place")}
     return request.to(f"/pairs/{pair[0]}/{pair[1]}", **{**views, **values})
 
 

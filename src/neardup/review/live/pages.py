@@ -25,8 +25,9 @@ from neardup.display import distinct, duration, middle_cut, without_common
 from neardup.display.pictures import CountCurves
 from neardup.errors import QueryError
 from neardup.io.outputs import for_spreadsheets
+from neardup.review.alike import LINE_KINDS, AlikeFilter, AlikeKind
 from neardup.review.desk.differences import MOST_LINES, shown_rows, sorted_by_place
-from neardup.review.source import LINE_KINDS, ORDERS, QUEUES, AlikeKind, MemberLine, Question, Queue, ThresholdLine
+from neardup.review.source import ORDERS, QUEUES, MemberLine, Question, Queue, ThresholdLine
 from neardup.service.web.limits import Client, RefusedError
 from neardup.service.web.middleware import SECURITY
 
@@ -94,7 +95,7 @@ NAME_WIDTH = 40
 VIEWS = ("sides", "list", "quotes")
 CARRIED = ("view", "numbers", "ocr")
 """The choices of a pair that the next one has, too."""
-CHOSEN = ("kind", "lines", "rows", "sort")
+CHOSEN = ("kind", "place", "lines", "rows", "sort")
 """The choices on the page of a group that a change leaves as they are."""
 
 QUOTED = ("20", "50", "10")
@@ -154,9 +155,7 @@ class ReviewRequest:
         first, _, second = self.text(name).partition(".")
         numbers = ReviewRequest(query={"a": first, "b": second}).pair("a", "b")
         if self.text(name) and numbers is None:
-            raise RefusedError(
-                422, f"{name} is not a place", "The number of a line, a full stop and one of its places"
-            )
+            raise RefusedError(422, f"{name} is not a place", "Two whole numbers with a full stop between them")
         return numbers
 
     def share(self, name: str) -> float | None:
@@ -194,7 +193,7 @@ class ReviewRequest:
             raise RefusedError(422, f"{name} is missing", "A form of this review")
         return value
 
-    def to(self, place: str, **values: Any) -> str:
+    def to(self, place: str, /, **values: Any) -> str:
         """Return an address of the review; values that are empty or None are left out."""
         given = {name: str(value) for name, value in values.items() if value is not None and value != ""}
         return f"{self.root}{place}{'?' if given else ''}{urlencode(given)}"
@@ -333,8 +332,8 @@ def groups(desk: Desk, request: ReviewRequest) -> LivePage:
 
 def group(desk: Desk, request: ReviewRequest) -> LivePage:
     """A group."""
-    kind = kind_of_group(request)
-    view, sort = desk.group(request.path["group"], question_of(request), kind), request.place("sort")
+    chosen = AlikeFilter(kind_of_group(request), request.place("place"))
+    view, sort = desk.group(request.path["group"], question_of(request), chosen), request.place("sort")
     if sort is not None:
         view = replace(view, alike=sorted_by_place(view.alike, *sort))
     first = next((member for member in view.members if member.representative), view.members[0])
@@ -347,7 +346,7 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
     values = {
         "first": first,
         "sort": sort,
-        "kind": kind,
+        "chosen": chosen,
         "choices": group_choices(request),
         "few": FEW_MEMBERS,
         "ways": shown_rows(view.alike, request.place("rows"), after),
@@ -465,7 +464,12 @@ def _compared_values(desk: Desk, request: ReviewRequest) -> dict[str, Any]:
         "lengths": QUOTED,
         "length": length,
         "came": came_from(request),
-        "keep": {**came_from(request), "queue": queue or "", "kind": kind_of_group(request) or ""},
+        "keep": {
+            **came_from(request),
+            "queue": queue or "",
+            "kind": kind_of_group(request) or "",
+            "place": request.text("place"),
+        },
     }
 
 
