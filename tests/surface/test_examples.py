@@ -33,6 +33,7 @@ def test_examples_of_a_module(name: str) -> None:
     [
         "docs/reference/python.md",
         "docs/reference/query.md",
+        "docs/explanation/classic-texts.md",
         "docs/explanation/kinds.md",
         "docs/explanation/simhash.md",
     ],
