@@ -462,12 +462,13 @@ def _row_by_row(explained: ExplanationRecord, drawn: DrawnHashes, width: int) ->
     notes = [f"The first {fit} of {number(drawn.slots)} hash functions."] if fit < drawn.slots else []
     if len(explained.shingles) < explained.rows:
         notes.append(f"The first {number(len(explained.shingles))} of {number(explained.rows)} rows.")
+    says = (
+        "The same signatures in one pass over the rows: a document that holds the row takes the row's value "
+        "under a function if that is smaller. Rows that change nothing are left out."
+    )
     yield Section(
         f"Signatures, row by row{of_family(explained, drawn)}",
-        (
-            "The same signatures in one pass over the rows: a document that holds the row takes the row's value "
-            "under a function if that is smaller. Rows that change nothing are left out.",
-        ),
+        (says,),
         (
             ShownTable(
                 ("row", *(f"h{slot} {label}" for slot in range(1, fit + 1) for label in labels)),
@@ -476,6 +477,7 @@ def _row_by_row(explained: ExplanationRecord, drawn: DrawnHashes, width: int) ->
             ),
         ),
         tuple(notes),
+        (says, "In bold letters: the values that the row changed."),
     )
 
 

@@ -73,7 +73,7 @@ class Hashed:
 class Family(Protocol):
     """A rule that draws ``slots`` hash functions of row numbers for a family of ``sketch``.
 
-    ``takes``: what may be given instead of a seed, coefficients or orders, or "".
+    ``takes``: the functions that may be given instead of a seed: coefficients, orders, or "" for none.
     """
 
     takes: str

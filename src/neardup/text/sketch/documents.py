@@ -332,7 +332,7 @@ def count_left(texts: pa.Array, rows: Int64s, settings: TextSettings, key: Key, 
 
 
 def sign_left(texts: pa.Array, rows: Int64s, settings: TextSettings, base: BaseText, slots: int) -> UInt32s:
-    """uint32[rows, slots]: the signatures of what is left of the texts in ``rows``."""
+    """uint32[rows, slots]: the signatures of the rest of the texts in ``rows``."""
     from neardup.kernels.sketch import sketch_sets
 
     sets = left_sets(texts, rows, settings, PUBLIC, "shingles", base)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import permutations
+from itertools import pairwise, permutations
 from math import gcd
 
 import numpy as np
@@ -55,6 +55,8 @@ def test_the_signature_matrix_row_by_row() -> None:
         ["3", *"13210200"],
         ["4", *"13010200"],
     ]
+    bold = tables.html().partition("row by row")[2].partition("Similarity, exact")[0].count("number bold")
+    assert bold == 4 + 2 + 2 + 3 + 1  # the values that each row changes
     exact = {(pair.a, pair.b): pair.resemblance for pair in tables.pairs}
     estimated = dict(zip(exact, (one.value for one in drawn.estimates), strict=True))
     assert (exact[0, 3], estimated[0, 3]) == (2 / 3, 1)
@@ -108,8 +110,9 @@ def test_any_modulus_and_first_row(
     data = tables.as_dict()
     assert [row["row"] for row in data["shingles"]] == [first + i for i in range(len(rows))]
     assert data["drawn"][0]["permutes"] == drawn.permutes.tolist()
-    last = step_table(tables)[-1]
-    assert last[1:] == [str(value) for value in drawn.signatures.reshape(-1).tolist()]
+    steps = step_table(tables)
+    assert all(one[1:] != other[1:] for one, other in pairwise(steps))
+    assert steps[-1][1:] == [str(value) for value in drawn.signatures.reshape(-1).tolist()]
 
 
 @given(st.integers(2, 200), st.integers(1, 2**32 - 1))
