@@ -340,6 +340,11 @@ def test_people_who_ask_for_one_pair_have_one_comparison_and_pages_of_their_own(
         for name, address in (*asked.items(), *asked.items()):
             pages.cookies = dict(cookies[name])
             assert has_parts(pages.get(address).words, "Two long texts", "since", "seconds")
+        for more in (
+            "/pairs/1/0?view=list",
+            "/pairs/0/1",
+        ):  # they wait for the two that are made, without a thread
+            assert has_parts(pages.get(more).words, "Two long texts", "since", "seconds")
         assert subject.compared == [("one", "two", {})]
         subject.go_on.set()
         shown = {}

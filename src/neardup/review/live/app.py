@@ -248,7 +248,8 @@ class _Live:
         def begin() -> Coroutine[Any, Any, Response]:
             return self.workers.run(lambda: self._answer(question, work), Deadline(LONGEST, slow_error))
 
-        key = (address, question.by, question.may_decide)
+        pair = frozenset(question.path[name] for name in "ab" if name in question.path)
+        key = (address, question.by, question.may_decide, pair)
         answer, seconds = await self._long.answer(key, begin, shown_after)
         if answer is not None:
             return answer
@@ -379,8 +380,13 @@ class _LongPages:
     ) -> tuple[Response | None, float]:
         """Return the page, or None while it is being made, and the seconds since it was begun.
 
-        Raises the error of its work, and RefusedError if as many others are being made.
+        If as many others are being made, one of the same pair is awaited before the page is begun. Raises the
+        error of its work, and RefusedError if none of these is of that pair.
         """
+        if key not in self._made and (same := self._of_pair(key)) is not None:
+            await asyncio.wait({same[1]}, timeout=shown_after)  # a thread for each who waits would be too many
+            if not same[1].done():
+                return None, monotonic() - same[0]
         begun, task = self._made.get(key) or (monotonic(), asyncio.ensure_future(begin()))
         await asyncio.wait({task}, timeout=shown_after)
         if task.done():
@@ -390,8 +396,10 @@ class _LongPages:
         if known is not None and known[1] is not task:  # another request was first: its page is shown
             task.cancel()
             return None, monotonic() - known[0]
-        if known is None and sum(not one.done() for _, one in self._made.values()) >= MOST_LONG:
+        if known is None and self._are_most():
             task.cancel()
+            if (same := self._of_pair(key)) is not None:
+                return None, monotonic() - same[0]
             raise RefusedError(
                 503,
                 f"{MOST_LONG} pages are being made that take long",
@@ -403,6 +411,14 @@ class _LongPages:
             self._made[key] = begun, task
             task.add_done_callback(lambda _: asyncio.get_running_loop().call_later(KEPT, self._forget, key, task))
         return None, monotonic() - begun
+
+    def _are_most(self) -> bool:
+        return sum(not one.done() for _, one in self._made.values()) >= MOST_LONG
+
+    def _of_pair(self, key: Any) -> tuple[float, asyncio.Task[Response]] | None:
+        """Return a page of the same pair that is being made, if no more are made at once."""
+        same = (one for other, one in self._made.items() if key[-1] and other[-1] == key[-1] and not one[1].done())
+        return next(same, None) if self._are_most() else None
 
     def _forget(self, key: Any, task: asyncio.Task[Response]) -> None:
         """Drop a page that nobody fetched, whose texts and verdicts may have changed since."""
