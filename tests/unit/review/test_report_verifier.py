@@ -36,6 +36,7 @@ RUNS = {
     "newest": Case("parquet", ("--keep", "max:year")),
     "none kept": Case("jsonl", ("--keep", "none")),
     "kinds and audit": Case("jsonl", ("--kinds", "--audit", "10")),
+    "against": Case("jsonl", ("--against", "FOLDER/base.jsonl", "--threshold", "0.3")),
 }
 
 
@@ -78,6 +79,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         if name == "applied":
             result_in(folder, "apply", decide(make_result(folder, TEXTS | MORE)), "-o", "final")
             return folder / "final"
+        if name == "regrouped":
+            result_in(folder, "regroup", make_result(folder, TEXTS | MORE), "-o", "stricter", "--threshold", "0.6")
+            return folder / "stricter"
         if name == "no groups":
             return make_result(folder, {"fox": TEXTS["fox"], "alone": TEXTS["alone"]})
         return make_result(folder) if name == "undecided" else decide(make_result(folder, TEXTS | MORE))
@@ -86,7 +90,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.mark.parametrize("more", [{}, APPENDIX], ids=["brief", "appendix"])
-@pytest.mark.parametrize("name", [*RUNS, "no groups", "undecided", "decided", "applied", "hostile"])
+@pytest.mark.parametrize("name", [*RUNS, "no groups", "undecided", "decided", "applied", "regrouped", "hostile"])
 def test_the_untouched_report_is_confirmed(
     results: Callable[[str], Path], name: str, more: dict[str, Any]
 ) -> None:
@@ -180,6 +184,23 @@ def test_each_forgery_is_named(reviewed: tuple[Path, str], name: str) -> None:
     forged = forge(page)
     assert forged != page
     mismatches, _ = verdict(out, forged)
+    assert any(words in one for one in mismatches), mismatches
+
+
+@pytest.mark.parametrize(
+    ("name", "forge", "words"),
+    [
+        ("against", change(r"base\.jsonl", "other.jsonl"), "other.jsonl"),
+        ("against", change(r'(data-figure="inputs">)\w{4}', r"\g<1>0000"), "Cover, inputs"),
+        ("regrouped", change(r"(of a run at threshold )0\.5", r"\g<1>0.4"), "threshold 0.4"),
+        ("regrouped", change(r'(data-figure="threshold">)0.6', r"\g<1>0.5"), "Method, threshold"),
+    ],
+)
+def test_a_forged_origin_is_named(
+    results: Callable[[str], Path], name: str, forge: Callable[[str], str], words: str
+) -> None:
+    page = nd.report_page(nd.load(results(name)), **SIGNED, **APPENDIX)
+    mismatches, _ = verdict(results(name), forge(page))
     assert any(words in one for one in mismatches), mismatches
 
 
