@@ -70,7 +70,7 @@ def sections(lines: Sequence[str]) -> list[list[str]]:
         if line.startswith(("# ", "## ")) and number:
             found.append([])
         found[-1].append(line)
-    for section in found[:-1]:
+    for section in found:
         section[:] = [*section, ""] if section[-1:] != [""] else section
     return found
 
