@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.deduplication.join import top_pairs as search
 from neardup.errors import SettingError
+from neardup.kernels.formulas import COSINE, RESEMBLANCE
 from support import reference_measured, shared_data
 from support.messages import has_parts
 from support.reference_matching import shingles
@@ -120,8 +121,9 @@ def test_too_many_ties_are_refused() -> None:
     assert has_parts(str(error.value), "1,000", "top")
 
 
-def test_the_threshold_rises_while_pairs_are_found() -> None:
-    draw, formula = np.random.default_rng(3), 0
+@pytest.mark.parametrize("formula", [RESEMBLANCE, COSINE])
+def test_the_threshold_rises_while_pairs_are_found(formula: int) -> None:
+    draw = np.random.default_rng(3)
     shared = draw.integers(1, 100, 30_000)
     rows = np.column_stack([*np.divmod(np.arange(30_000), 200), shared, np.full((2, 30_000), 100).T])
     held = search.BestPairs(50, formula, np.zeros(200, np.int64))
@@ -130,8 +132,8 @@ def test_the_threshold_rises_while_pairs_are_found() -> None:
         held.add(some)
         bars.append(held.bar or Fraction(0))
     assert bars == sorted(bars)
-    assert bars[-1] > Fraction(98, 102)
-    values = shared / (200 - shared)
+    values = shared / (100 if formula == COSINE else 200 - shared)
+    assert 0.9 < np.sort(values)[-50] - 1e-5 < float(bars[-1]) <= np.sort(values)[-50]
     assert len(held.rows()) == (values >= np.sort(values)[-50]).sum()
 
 

@@ -108,11 +108,11 @@ def test_the_bounds_of_a_number_of_shared_elements(size: int, other: int, spare:
 @given(LARGE, LARGE, LARGE, st.fractions(Fraction(1, 10**6), 1, max_denominator=10**6))
 @example(2**31 - 1, 2**31 - 1, 2**31 - 1, Fraction(999_999, 1_000_000))
 @example(2**31 - 1, 2**31 - 2, 10**9, Fraction(1, 2**31 - 1))
-@example(49, 100, 7, Fraction(1, 10))
+@example(5, 100, 5, Fraction(1, 7))
 def test_the_bounds_of_the_cosine_are_not_rounded(size: int, other: int, common: int, threshold: Fraction) -> None:
     """For sets of up to 2³¹ elements, in whole numbers of any size."""
     common, square = min(size, common), threshold * threshold
-    least, smallest, largest, fewest = _bounds(size, other, common, criterion(threshold, COSINE))
+    least, smallest, largest, fewest = map(int, _bounds(size, other, common, criterion(threshold, COSINE)))
     assert least * least >= square * size * other > max(least - 1, -1) * abs(least - 1)
     assert fewest == smallest >= square * size > smallest - 1
     quotient = int(Fraction(common * common, size) / square)
