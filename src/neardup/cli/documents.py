@@ -337,7 +337,7 @@ def _whole(option: str, typed: str) -> int:
     try:
         return int(typed)
     except ValueError as error:
-        raise SettingError(f"{option} has {typed!r}", "Whole numbers, with commas between them") from error
+        raise SettingError(f"{option} has {typed!r}", "Whole numbers") from error
 
 
 def refuse_second_input(names: Sequence[str]) -> None:

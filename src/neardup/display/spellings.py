@@ -40,6 +40,9 @@ PEERS: Mapping[str, str] = {
     "overlap": "threshold similarity min_containment containment",
     "slots": "num_perm permutations num_hashes hashes n_hashes hash_count perms",
     "bits": "f b",
+    "prime": "modulus modulo mod p",
+    "modulus": "prime modulo mod p",
+    "orders": "permutations order perms",
     "distances": "distance hamming hamming_distance",
     "distance": "bit_diff hamming tolerance max_distance hamming_distance",
     "length": "ngram ngrams n_gram ngram_size n_gram_size n k shingle shingles shingle_size window width "

@@ -77,7 +77,7 @@ def coverage(share: float, trials: int) -> float:
     DasGupta 2001).
 
     >>> [round(coverage(share, 4), 3) for share in (0, 0.1, 0.25, 0.5)]
-    [1.0, 0.948, 0.949, 1.0]
+    [1.0, 0.948, 0.949, 0.875]
     """
     half = Z95 * sqrt(trials * share * (1 - share))
     if half == 0:

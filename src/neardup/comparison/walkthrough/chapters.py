@@ -31,8 +31,9 @@ TITLE = "From shingles to estimates"
 NARROWEST = 72
 WIDE = 1000
 """The width assumed for a notebook: enough for all columns that are kept."""
-FEW = 16
-"""Up to this many slots, the hash functions are shown even if several families are compared."""
+FEW, STEPS = 16, 20
+"""Up to this many slots, the hash functions are shown even if several families are compared; the most rows that
+are shown one by one."""
 SHOWN_BANDS, FORMULAS = 16, 4
 APART = 0.04
 """Pairs whose similarities differ by less have one mark on a curve."""
@@ -445,11 +446,15 @@ def _permutation_count(drawn: DrawnHashes) -> str:
 
 def _row_by_row(explained: ExplanationRecord, drawn: DrawnHashes, width: int) -> Iterator[Section]:
     """Yield the signatures after each row that changes them, of as many functions as fit; none of a sketch."""
+    if not drawn.functions:
+        return
+    title = f"Signatures, row by row{of_family(explained, drawn)}"
     labels, values = _labels(explained), drawn.permutations
     digits, room = len(str(values.max(initial=0))), width - GAP - len("start")
     few, many = (room // ((max(head, digits) + GAP) * len(labels)) for head in (len("h9 A"), len("h16 A")))
     fit = min(max(many, min(few, 9)), values.shape[1])
-    if not drawn.functions or not fit:
+    if explained.rows > STEPS or not fit:
+        yield Section(title, (f"Left out for more than {STEPS} rows." if fit else "Too wide for these lines.",))
         return
     lowest = np.full((fit, len(labels)), NOTHING, np.uint64)
     rows, marks = [("start", *["∞"] * lowest.size)], dict[tuple[int, int], Mark]()
@@ -460,14 +465,12 @@ def _row_by_row(explained: ExplanationRecord, drawn: DrawnHashes, width: int) ->
             marks |= {(len(rows), j + 1): Mark(bold=True) for j in smaller.reshape(-1).nonzero()[0].tolist()}
             rows.append((str(i), *("∞" if x == NOTHING else str(x) for x in lowest.reshape(-1).tolist())))
     notes = [f"The first {fit} of {number(drawn.slots)} hash functions."] if fit < drawn.slots else []
-    if len(explained.shingles) < explained.rows:
-        notes.append(f"The first {number(len(explained.shingles))} of {number(explained.rows)} rows.")
     says = (
         "The same signatures in one pass over the rows: a document that holds the row takes the row's value "
         "under a function if that is smaller. Rows that change nothing are left out."
     )
     yield Section(
-        f"Signatures, row by row{of_family(explained, drawn)}",
+        title,
         (says,),
         (
             ShownTable(
