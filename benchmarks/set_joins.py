@@ -2,6 +2,7 @@
 
     python benchmarks/set_joins.py [--number 20000]
     python benchmarks/set_joins.py --peers PYTHON,PYTHON
+    python benchmarks/set_joins.py --weights
 
 The sets are drawn by the recipe of Mann, Augsten and Bouros (2016, section 5): *uniform*: about 10 of 209 tokens;
 *Zipf*: about 50 of 100,000; *pos*: about 6.5 of 1,657; *copies*: half of the sets are edited copies of the other
@@ -9,7 +10,8 @@ half, about 30 tokens by Zipf's law. All programs get the same tokens as strings
 pairs of Jaccard similarity. The C++ program (all_pairs.cpp, compiled here with -O3) counts from the opening of its
 file, ``neardup.join`` and ``neardup.find`` from lists of str; each in processor seconds. With ``--peers`` other
 packages are measured instead, each by an interpreter that has SetSimilaritySearch or py_stringsimjoin; the latter
-joins a table with itself, which is twice the work.
+joins a table with itself, which is twice the work. ``--weights`` measures the joins by weights of tf-idf instead,
+beside the join without weights and the products of all rows of a sparse matrix of such weights.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 import neardup as nd
 from table import Report, seconds
@@ -169,16 +173,69 @@ def beside_peers(report: Report, number: int, folder: Path, pythons: list[str]) 
     report.table("Other packages", columns, rows, note)
 
 
+def by_products(sets: list[set[int]], threshold: float) -> int:
+    """The pairs of a cosine by tf-idf, from the products of all rows, some rows at a time."""
+    sizes = np.array([*map(len, sets)])
+    tokens = np.fromiter((token for one in sets for token in one), np.int64, sizes.sum())
+    idf = np.log((1 + len(sets)) / (1 + np.bincount(tokens))) + 1
+    matrix = scipy.sparse.csr_matrix((idf[tokens], tokens, np.append(0, np.cumsum(sizes))))
+    unit = scipy.sparse.diags(1 / np.sqrt(matrix.multiply(matrix).sum(axis=1).A1)) @ matrix
+    reached = 0
+    for first in range(0, len(sets), 500):
+        product = (unit[first : first + 500] @ unit[first:].T).tocoo()
+        reached += int(((product.data >= threshold) & (product.row < product.col)).sum())
+    return reached
+
+
+def rows_of_weights(shape: str, sets: list[set[int]]) -> Iterator[list[object]]:
+    """Our seconds by tf-idf beside those without weights, and those of all products."""
+    for threshold in (0.5, 0.8):
+        of_each: list[object] = []
+        ways: tuple[dict[str, Any], ...] = ({}, {"measure": "weighted-jaccard"}, {"measure": "weighted-cosine"})
+        times = []
+        for way in ways:
+            chosen = {**way, "threshold": threshold, "threads": 1, **({"weights": "tf-idf"} if way else {})}
+            pairs = nd.join(sets, **chosen).num_rows
+            times.append(seconds(lambda: nd.join(sets, **chosen), ROUNDS, time.process_time))  # noqa: B023
+            of_each += [f"{pairs:,}", times[-1], *([times[-1] / times[0]] if way else [])]
+        begin = time.process_time()
+        same = by_products(sets, threshold) - pairs
+        taken = time.process_time() - begin
+        yield [shape, threshold, *of_each, taken, taken / times[-1], f"{same:+}" if same else "the same"]
+
+
+def by_weights(report: Report, number: int) -> None:
+    """Add the table of the joins by weights."""
+    rows = [row for shape, sets in shapes(number) for row in rows_of_weights(shape, sets)]
+    columns = [
+        "sets",
+        "threshold",
+        "pairs",
+        "`join`, s",
+        "pairs by resemblance",
+        "s",
+        "ratio",
+        "pairs by cosine",
+        "s",
+    ]
+    note = f"{number:,} sets a row, one thread, processor seconds, medians of {ROUNDS}; of all products one run."
+    last = ["ratio", "all products, s", "ratio to cosine", "their pairs"]
+    report.table("Joins by weights of tf-idf", [*columns, *last], rows, note)
+
+
 def main() -> None:
     """Measure, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--number", type=int, default=20_000)
     parser.add_argument("--peers", default="")
+    parser.add_argument("--weights", action="store_true")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "set_joins.md")
     given = parser.parse_args()
     report = Report("Joins of sets", f"{platform.machine()}, Python {platform.python_version()}")
     with tempfile.TemporaryDirectory() as folder:
-        if given.peers:
+        if given.weights:
+            by_weights(report, given.number)
+        elif given.peers:
             beside_peers(report, given.number, Path(folder), given.peers.split(","))
         else:
             beside_cpp(report, given.number, Path(folder))

@@ -109,11 +109,11 @@ def join_weighted(
     shorter = 2 / (1 + least) if alone and not by_product else 1.0  # a set looks up no smaller ones
     probes = left.rows.offsets[:-1] + _prefix_sizes(left.rows, least * min(shorter, 1 / least))
     lists = _lists_of(right.rows, _prefix_sizes(right.rows, least), len(rank))
-    spans = _spans(left, right, alone, 0.0 if by_product else least, slack)
+    partners = _partners(left, right, alone, 0.0 if by_product else least, slack)
 
     def work(first: int) -> tuple[Int64s, Floats]:
         chosen = first, min(first + _SLICE, len(left.numbers))
-        pairs, shared = weighted_pairs(left.rows, right.rows, lists, probes, spans, chosen, least, by_product)
+        pairs, shared = weighted_pairs(left.rows, right.rows, lists, probes, partners, chosen, least, by_product)
         return pairs, shared
 
     parts = [*ordered_map(work, range(0, len(left.numbers), _SLICE), threads)]
@@ -162,15 +162,16 @@ def _prefix_sizes(rows: WeightedRows, share: float) -> Int64s:
 
 
 def _lists_of(rows: WeightedRows, prefixes: Int64s, elements: int) -> ElementLists:
-    sets = np.arange(len(prefixes))
-    members = np.repeat(sets, prefixes)
-    places = np.arange(len(members)) + np.repeat(rows.offsets[:-1] - (np.cumsum(prefixes) - prefixes), prefixes)
-    order = np.argsort(rows.elements[places], kind="stable")
-    lengths = np.bincount(rows.elements[places], minlength=elements)
-    return ElementLists(np.concatenate(([0], np.cumsum(lengths))), members[order], places[order])
+    """The sets that have each of the ``elements``; ``prefixes`` are the sizes of theirs."""
+    sizes = np.diff(rows.offsets)
+    owner, places = np.repeat(np.arange(len(sizes)), sizes), np.arange(len(rows.elements))
+    lists = 2 * rows.elements + (places >= np.repeat(rows.offsets[:-1] + prefixes, sizes))
+    order = np.argsort(lists, kind="stable")
+    first = np.concatenate(([0], np.cumsum(np.bincount(lists, minlength=2 * elements))))
+    return ElementLists(first, owner[order], order, rows.weights[order])
 
 
-def _spans(left: _Rows, right: _Rows, alone: bool, least: float, slack: float) -> Int64s:
+def _partners(left: _Rows, right: _Rows, alone: bool, least: float, slack: float) -> Int64s:
     """int64[sets, 2]: the sets of the right side from ``least`` times the total of each on, up to its inverse.
 
     In one collection they begin after the set itself, so that each pair is found once. 0: any total will do.

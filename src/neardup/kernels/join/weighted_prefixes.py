@@ -15,6 +15,10 @@ of x, or of y, whose rest is below t·W(x), so that Σ min < t·W(x); or below t
 prefixes are those of Chaudhuri, Ganti and Kaushik 2006 for weights, and of Anastasiu and Karypis 2014 ("L2AP") for
 norms. So a pair is looked at where it first meets, and counted from there on while the rests leave room for it.
 
+Where most elements are in many sets, prefixes are long, and most sets that meet in them are no pair. A set whose
+prefix has many members then adds up the minima or products in the lists of all its elements, and merges nothing.
+Both ways add in the same order.
+
 Sums of float64 have rounding errors: the caller lowers t by more than these, and decides about pairs close to t.
 """
 
@@ -24,6 +28,9 @@ import numpy as np
 
 from neardup.kernels.compiler import entry, part
 from neardup.kernels.declarations import Float64s, Int64s, record
+
+_MERGED = 4
+"""To merge a member of a prefix list costs about as much as this many additions (measured)."""
 
 
 @record
@@ -38,11 +45,15 @@ class WeightedRows(NamedTuple):
 
 @record
 class ElementLists(NamedTuple):
-    """The sets with an element in their prefix: ``members[first[k]:first[k + 1]]`` for element k, ascending."""
+    """The sets with element k: two ascending lists, from ``first[2k]`` to ``first[2k + 1]`` to ``first[2k + 2]``.
 
-    first: Int64s  # int64[elements + 1]
+    The first one has the sets with k in their prefix.
+    """
+
+    first: Int64s  # int64[2 · elements + 1]
     members: Int64s  # int64[entries]
     places: Int64s  # int64[entries] the place of the element in the set
+    weights: Float64s  # float64[entries] its weight there
 
 
 @entry("float64[:], int64[:], bool, out float64[:] -> None")
@@ -72,51 +83,116 @@ def _common(left, right, i, end_i, j, end_j, least, by_product):
     return total if total >= least else -1.0
 
 
+@part(inline=True)
+def _least_of(whole, other, least, by_product):
+    """Return the least Σ min or Σ products of a pair of sets with these first rests."""
+    return least * whole * other if by_product else least / (1.0 + least) * (whole + other)
+
+
+@part
+def _merge(left, right, lists, x, probe, spans, rule, out):
+    """Set the ``totals`` of the sets that x meets in prefixes, 0 for those that are no pair; return their number.
+
+    ``out`` are the totals and the sets ``met``. The totals of all others are −1. The entries of list n of x are
+    from ``spans[n, 0]`` to before ``spans[n, 1]``. The ``rule`` is the least measure, and whether it has products.
+    """
+    (least, by_product), (totals, met) = rule, out
+    count, first, end = 0, left.offsets[x], left.offsets[x + 1]
+    whole = left.rest[first]
+    for i in range(first, probe):
+        for n in range(spans[2 * (i - first), 0], spans[2 * (i - first), 1]):
+            y = lists.members[n]
+            if totals[y] >= 0.0:
+                continue
+            needed = _least_of(whole, right.rest[right.offsets[y]], least, by_product)
+            end_y = right.offsets[y + 1]
+            total = _common(left, right, i, end, lists.places[n], end_y, needed, by_product)
+            met[count], totals[y] = y, max(total, 0.0)
+            count += 1
+    return count
+
+
+@part
+def _add(left, lists, x, spans, by_product, out):
+    """Like ``_merge``, for all sets that have an element of x; no total is left out."""
+    totals, met = out
+    count, first = 0, left.offsets[x]
+    for number in range(2 * (left.offsets[x + 1] - first)):
+        weight = left.weights[first + number // 2]
+        for n in range(spans[number, 0], spans[number, 1]):
+            y, other = lists.members[n], lists.weights[n]
+            if totals[y] < 0.0:
+                met[count], totals[y] = y, 0.0
+                count += 1
+            totals[y] += weight * other if by_product else min(weight, other)
+    return count
+
+
+@part
+def _first(members, low, high, least):
+    """Return the first place in ``members[low:high]``, ascending, of a number from ``least`` on; or high."""
+    if low == high or members[high - 1] < least:
+        return high
+    while low < high:
+        middle = (low + high) // 2
+        if members[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@part
+def _fill_spans(left, lists, x, begin, end, half, partners, spans):
+    """Fill the ``spans`` of one of both lists of elements of x, from place ``begin`` on; return their entries."""
+    total = np.int64(0)
+    for i in range(begin, end):
+        k, n = 2 * left.elements[i] + half, 2 * (i - left.offsets[x]) + half
+        spans[n, 0] = _first(lists.members, lists.first[k], lists.first[k + 1], partners[x, 0])
+        spans[n, 1] = _first(lists.members, spans[n, 0], lists.first[k + 1], partners[x, 1])
+        total += spans[n, 1] - spans[n, 0]
+    return total
+
+
 @entry(
     "WeightedRows, WeightedRows, ElementLists, int64[:], int64[:, :], (int64, int64), float64, bool"
     " -> (int64[:, :], float64[:])"
 )
-def weighted_pairs(left, right, lists, probes, spans, chosen, least, by_product):
+def weighted_pairs(left, right, lists, probes, partners, chosen, least, by_product):
     """Return the pairs (int64[n, 2]) with ``chosen`` sets of the left side, and Σ min or Σ products (float64[n]).
 
-    ``chosen`` are the first set and the one after the last. Set x looks up its places before ``probes[x]``
-    (int64[sets]), and may be a pair with the sets of the right side from ``spans[x, 0]`` to ``spans[x, 1]``
-    (int64[sets, 2]). ``lists`` are those of the right side. A pair has a measure of ``least`` or above, which is
-    the threshold less the rounding errors.
+    ``chosen`` are the first set and the one after the last. The prefix of x ends before the place ``probes[x]``
+    (int64[sets]). Its partners are among the sets of the right side from ``partners[x, 0]`` to before
+    ``partners[x, 1]`` (int64[sets, 2]), whose ``lists`` these are. A pair has a measure of ``least`` or above: the
+    threshold less the rounding errors.
     """
     pairs, common, used = np.empty((64, 2), np.int64), np.empty(64, np.float64), 0
-    seen = np.full(right.offsets.size - 1, -1, np.int64)
+    sets, longest = right.offsets.size - 1, np.int64(0)
+    totals, met = np.full(sets, -1.0), np.empty(sets, np.int64)
     for x in range(chosen[0], chosen[1]):
-        begin, end = left.offsets[x], left.offsets[x + 1]
-        whole = left.rest[begin]
-        for i in range(begin, probes[x]):
-            k = left.elements[i]
-            low, high = lists.first[k], lists.first[k + 1]
-            while low < high:  # the first member of the span
-                middle = (low + high) // 2
-                if lists.members[middle] < spans[x, 0]:
-                    low = middle + 1
-                else:
-                    high = middle
-            for member in range(low, lists.first[k + 1]):
-                y = lists.members[member]
-                if y >= spans[x, 1]:
-                    break
-                if seen[y] == x:
-                    continue
-                seen[y] = x
-                other = right.rest[right.offsets[y]]
-                needed = least * whole * other if by_product else least / (1.0 + least) * (whole + other)
-                total = _common(
-                    left, right, i, end, lists.places[member], right.offsets[y + 1], needed, by_product
-                )
-                if total < 0.0:
-                    continue
-                if used == common.size:
-                    longer, more = np.empty((2 * used, 2), np.int64), np.empty(2 * used, np.float64)
-                    for row in range(used):
-                        longer[row, 0], longer[row, 1], more[row] = pairs[row, 0], pairs[row, 1], common[row]
-                    pairs, common = longer, more
-                pairs[used, 0], pairs[used, 1], common[used] = x, y, total
-                used += 1
+        longest = max(longest, left.offsets[x + 1] - left.offsets[x])
+    spans = np.empty((2 * longest, 2), np.int64)
+    for x in range(chosen[0], chosen[1]):
+        first, probe, end = left.offsets[x], probes[x], left.offsets[x + 1]
+        to_merge = _fill_spans(left, lists, x, first, probe, 0, partners, spans)
+        to_add = to_merge
+        if to_merge > end - first:  # else it is not worth the search
+            to_add += _fill_spans(left, lists, x, probe, end, 0, partners, spans)
+            to_add += _fill_spans(left, lists, x, first, end, 1, partners, spans)
+        if to_merge <= end - first or _MERGED * to_merge < to_add:
+            count = _merge(left, right, lists, x, probe, spans, (least, by_product), (totals, met))
+        else:
+            count = _add(left, lists, x, spans, by_product, (totals, met))
+        for number in range(count):
+            y = met[number]
+            total, totals[y] = totals[y], -1.0
+            if total < _least_of(left.rest[first], right.rest[right.offsets[y]], least, by_product):
+                continue
+            if used == common.size:
+                longer, more = np.empty((2 * used, 2), np.int64), np.empty(2 * used, np.float64)
+                for row in range(used):
+                    longer[row, 0], longer[row, 1], more[row] = pairs[row, 0], pairs[row, 1], common[row]
+                pairs, common = longer, more
+            pairs[used, 0], pairs[used, 1], common[used] = x, y, total
+            used += 1
     return pairs[:used].copy(), common[:used].copy()
