@@ -130,7 +130,7 @@ class Shard(Protocol):
     def answer(self, question: ShardQuestion, seconds: float | None, open_file: Open | None = None) -> ShardPage:
         """Return a page."""
 
-    def why_not(self, question: ShardQuestion, id: str) -> WhyNot:
+    def why_not(self, question: ShardQuestion, id: str, seconds: float | None) -> WhyNot:
         """Return why a document of this shard is not among the hits of a question."""
 
     def require_ready(self) -> None:
@@ -239,9 +239,9 @@ class OpenShard:
             page = search(own, question.query, limit=question.limit, after=begin, fields=question.fields, **how)
             return ShardPage(page, begin)
 
-    def why_not(self, question: ShardQuestion, id: str) -> WhyNot:
+    def why_not(self, question: ShardQuestion, id: str, seconds: float | None) -> WhyNot:
         """Return why a document of this shard is not among the hits of a question."""
-        store, deadline = self.collection.store, deadline_in(None)
+        store, deadline = self.collection.store, deadline_in(seconds)
         with store.reading(deadline):
             view = ShardView(store, deadline, question)
             return why_not(view, question.query, id, include_self=question.include_self)

@@ -297,17 +297,14 @@ class Collections(Public):
         return self.page_of(question, partial=partial)
 
     def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
-        """Return why a query does not find a document, as :meth:`Collection.why_not` does.
-
-        Raises InputError where a service has the document, and the query names one that is in another shard.
-        """
+        """Return why a query does not find a document, as :meth:`Collection.why_not` does."""
         name, parsed = usable_id(id), parse(query)
         lent, _ = self._looked_up(parsed, range(len(self.parts)), False, None)
         question = ShardQuestion(
             query=parsed, include_self=include_self, texts=lent.texts, known_fields=lent.fields
         )
         number = shard_of(name, len(self.parts))
-        answers, _ = self.ask(lambda _, part: part.why_not(question, name), [number])
+        answers, _ = self.ask(lambda _, part: part.why_not(question, name, None), [number])
         return answers[number]
 
     def compare(self, a: str | int, b: str | int, **how: Any) -> Comparison:

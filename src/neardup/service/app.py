@@ -100,6 +100,7 @@ ASKING = frozenset(
         "/v1/near",
         "/v1/tags/look-up",
         "/v1/shard/search",
+        "/v1/shard/why-not",
         "/v1/shard/look-up",
     }
 )
@@ -107,7 +108,7 @@ ASKING = frozenset(
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _DOCUMENTS = "/v1/documents"
 _TEXTS = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/near", "/v1/tags"})
-_WITH_DOCUMENTS = "/v1/shard/search"
+_WITH_DOCUMENTS = frozenset({_DOCUMENTS, "/v1/shard/search", "/v1/shard/why-not"})
 _TEXT_BYTES = 13 * MEGABYTE
 """A million escaped characters, and the rest of the body."""
 _OTHER_BYTES = MEGABYTE // 2
@@ -206,6 +207,6 @@ def right_of(method: str, path: str) -> Right | None:
 
 def largest_body(limits: Limits, path: str) -> int:
     """Return the largest number of bytes of a body sent to ``path``."""
-    if path in (_DOCUMENTS, _WITH_DOCUMENTS) or path.startswith(f"{_DOCUMENTS}/"):
+    if path in _WITH_DOCUMENTS or path.startswith(f"{_DOCUMENTS}/"):
         return limits.body_bytes
     return min(limits.body_bytes, _TEXT_BYTES if path in _TEXTS else _OTHER_BYTES)

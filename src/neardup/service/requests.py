@@ -247,19 +247,30 @@ class LookUpRequest(ServiceRequest):
     fields: Annotated[list[str], Meta(max_length=BATCH)] = []
 
 
-class ShardRequest(QueryRequest):
-    """A page of a query over several shards, as one of them is asked for it."""
+class LentRequest(QueryRequest):
+    """A query over several shards, with the parts that it needs of other ones."""
 
-    limit: Limit = None
-    after: Annotated[str | None, Meta(description="The `next` of a previous page of this shard.")] = None
-    skip: Annotated[int, Meta(ge=0, le=BATCH, description="Hits after it that were shown already.")] = 0
-    fields: Fields = ()
     texts: Annotated[
         dict[str, str], Meta(description="Texts of documents of other shards, by id, that the query names.")
     ] = {}
     known_fields: Annotated[
         list[str], Meta(max_length=BATCH, description="Fields of metadata that another shard has.")
     ] = []
+
+
+class ShardWhyNotRequest(LentRequest, kw_only=True):
+    """A query over several shards and a document of one of them that it does not find."""
+
+    id: Id
+
+
+class ShardRequest(LentRequest):
+    """A page of a query over several shards, as one of them is asked for it."""
+
+    limit: Limit = None
+    after: Annotated[str | None, Meta(description="The `next` of a previous page of this shard.")] = None
+    skip: Annotated[int, Meta(ge=0, le=BATCH, description="Hits after it that were shown already.")] = 0
+    fields: Fields = ()
     most_compared: Annotated[int, Meta(ge=1, description=COMPARED)] | None = None
 
 

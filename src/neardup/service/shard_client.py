@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from neardup.collection.answers import WhyNot
 from neardup.collection.queries import Open, Query, canonical, parse
 from neardup.collection.shard import LookUp, ShardPage, ShardQuestion
-from neardup.display import printable
-from neardup.errors import InputError, LimitError, NetworkError
+from neardup.errors import LimitError, NetworkError
 from neardup.runtime import Deadline
 from neardup.service import answers
 from neardup.service.client import Client
@@ -152,17 +151,12 @@ class RemoteShard:
         except ValueError as error:
             raise self._sender.unlike_error(f"hits that are none: {error}") from error
 
-    def why_not(self, question: ShardQuestion, id: str) -> WhyNot:
-        """Return why a document is not a hit. Raises InputError for a query that only all shards understand."""
-        known = self.look_up(list(question.texts), question.known_fields, None)
-        elsewhere = [*(question.texts.keys() - known.texts.keys()), *({*question.known_fields} - {*known.fields})]
-        if elsewhere:
-            raise InputError(
-                f"The query names {printable(min(elsewhere))}, which is not in the shard of {printable(id)}",
-                "A document or a field of that shard, where the shard is a service",
-                "Open the files of the shards with neardup.Collections",
-            )
-        return self.collection.why_not(_typed_text(question.query), id, include_self=question.include_self)
+    def why_not(self, question: ShardQuestion, id: str, seconds: float | None) -> WhyNot:
+        """Return why a document is not a hit. FILE: is refused there."""
+        query = _typed_text(question.query)
+        lent = {"texts": question.texts, "known_fields": question.known_fields}
+        body = {"query": query, "id": id, "include_self": question.include_self, **lent}
+        return self._sender.send(WhyNot, "POST", "/v1/shard/why-not", body, again=True, query=query)
 
     def require_ready(self) -> None:
         """Raise an error unless the service accepts requests."""
