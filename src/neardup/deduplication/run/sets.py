@@ -280,8 +280,8 @@ def _wanted_of(measure: str, threshold: float | str, alpha: float | None, beta: 
         return _by_tversky(*ratio(Settings.of(threshold=threshold).search.threshold), alpha, beta)
     least = threshold if isinstance(threshold, int | float) and not isinstance(threshold, bool) else 0
     if measure == "shared":
-        if least < 1 or least != int(least):
-            allowed = "With measure shared, a whole number of elements from 1"
+        if not 1 <= least < 1 << 31 or least != int(least):
+            allowed = "With measure shared, a whole number of elements from 1 to 2,147,483,647"
             raise SettingError(f"threshold is {threshold!r}", allowed, "Give the least number of shared elements")
         return _Wanted(Criterion(int(least), 1, SHARED), "shingles")
     if measure == "overlap" and least > 1:
@@ -305,13 +305,12 @@ def _by_tversky(p: int, q: int, alpha: float | None, beta: float | None) -> _Wan
     """
     weights = []
     for name, given in (("alpha", alpha), ("beta", beta)):
-        number = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1000
-        if not number:
+        if not isinstance(given, int | float) or isinstance(given, bool) or not 0 <= given <= 1000:
             allowed = "With measure tversky, alpha and beta: numbers from 0 to 1,000"
             raise SettingError(
                 f"{name} is {given!r}", allowed, f"Give {name}, the weight of the elements of one set"
             )
-        weights.append(Fraction(repr(given)))
+        weights.append(Fraction(repr(float(given))))
     one = lcm(*(weight.denominator for weight in weights))
     t, total = Fraction(p, q), sum(weights)
     x, y = (t * weight / (1 - t + t * total) if total else Fraction(0) for weight in weights)

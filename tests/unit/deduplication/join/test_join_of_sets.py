@@ -124,6 +124,13 @@ def test_weights_of_what_one_set_alone_has(
         assert table.equals(nd.join(left, right, measure=known, threshold=f"{round(100 * threshold)}%"))
 
 
+def test_weights_may_be_of_numpy_and_tiny() -> None:
+    form: dict[str, Any] = {"measure": "tversky", "threshold": 0.6}
+    half = nd.join(SETS, alpha=np.float64(0.5), beta=np.float32(0.5).item(), **form)
+    assert half.equals(nd.join(SETS, measure="dice", threshold=0.6))
+    assert rows_of(nd.join(SETS, alpha=0, beta=1e-320, **form)) == [(0, 1, 1.0, 2, 2, 3)]
+
+
 def test_large_sets_and_weights_do_not_overflow() -> None:
     sizes = (np.array([2**31 - 2]), np.array([2**31 - 1]), np.array([2**31 - 1]))
     part, whole = run_sets._RatioModel(10**6, 999_999_999, 1).shares(*sizes, 10**6)
@@ -148,6 +155,8 @@ def test_a_number_of_shared_elements(left: list[list[int]], right: list[list[int
     [
         ({"measure": "shared"}, ("threshold is 0.8", "whole number")),
         ({"measure": "shared", "threshold": 2.5}, ("threshold is 2.5", "whole number")),
+        ({"measure": "shared", "threshold": float("inf")}, ("threshold is inf", "whole number")),
+        ({"measure": "shared", "threshold": 2**31}, ("threshold is 2147483648", "whole number")),
         ({"measure": "shared", "threshold": "80%"}, ("threshold is '80%'", "whole number")),
         ({"measure": "shared", "threshold": True}, ("threshold is True", "whole number")),
         ({"measure": "overlap", "threshold": 3}, ("threshold is 3", "measure shared")),
