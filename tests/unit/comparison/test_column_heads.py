@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup
-from neardup.comparison.show.words import heads_of
+from neardup.comparison.show.words import differences_of, heads_of
 
 A = "Prices of pumps.\nItem | Amount\n--- | ---\nPump | 1,200.00\nValve | 300.00\n\nAll net | of tax."
 B = A.replace("300", "320").replace("tax", "taxes")
@@ -74,6 +74,27 @@ def test_the_page_shows_heads_in_rows_that_differ() -> None:
     assert [text.split() for text in texts] == [A.split(), B.split()]
     assert "</del><span" not in page.replace("<del>300.00", "")  # the head is not deleted with its cell
     assert HEAD.search(page.partition("<del>300.00")[0].rpartition("\n")[2])
+
+
+@pytest.mark.parametrize(
+    ("other", "heads"),
+    [
+        (B, [("Amount",), ()]),  # the last row is no table
+        (A.replace("Valve | 300", "Tap | 250"), [("Item", "Amount")]),
+        (A.replace("Valve | 300.00\n", ""), [("Item", "Amount")]),
+        (A.replace("Amount", "Sum"), [()]),
+    ],
+)
+def test_the_list_of_differences_names_the_heads_of_changed_cells(
+    other: str, heads: list[tuple[str, ...]]
+) -> None:
+    assert [one.heads for one in differences_of(neardup.compare(A, other).alignment, 9)] == heads
+    assert [one.heads for one in differences_of(neardup.compare(other, A).alignment, 9)] == heads
+
+
+def test_heads_in_the_list_are_escaped() -> None:
+    page = neardup.compare(A.replace("Amount", "<b>&"), B.replace("Amount", "<b>&")).html()
+    assert "</a> (&lt;b&gt;&amp;) <q" in page
 
 
 def test_a_head_within_a_deletion_is_outside_of_it() -> None:

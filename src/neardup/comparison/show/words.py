@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -46,6 +47,7 @@ _MARK_OF_HEADS = re.compile(
 """The line between the heads and the rows of a table in Markdown (GitHub Flavored Markdown 0.29, 4.10)."""
 
 _BETWEEN_CELLS, _LINE = re.compile(r"(?<!\\)\|"), re.compile(r"[^\n]*\n?")
+_OUT_OF_CELL = re.compile(r"(?<!\\)\||\n")
 
 LONGEST_HEAD = 40
 """Columns of the head of a column beside a cell."""
@@ -388,11 +390,12 @@ Part: TypeAlias = tuple[str, bool]
 
 @dataclass(frozen=True)
 class Difference:
-    """A row that is not equal: its number, its kind in words, and its summary."""
+    """A row that is not equal: its number, its kind in words, its summary, and the heads of its changed cells."""
 
     number: int
     words: str
     said: tuple[Part, ...]
+    heads: tuple[str, ...] = ()
 
 
 def rows_that_differ(alignment: Alignment) -> Int64s:
@@ -414,10 +417,21 @@ def words_of_rows(alignment: Alignment) -> list[str]:
 
 def differences_of(alignment: Alignment, most: int) -> Iterator[Difference]:
     """Yield the first ``most`` differences from top to bottom, numbered from 1."""
-    words = words_of_rows(alignment)
+    words, cells = words_of_rows(alignment), [heads_of(text) for text in (alignment.text_a, alignment.text_b)]
     for place, row in enumerate(rows_that_differ(alignment)[:most].tolist(), 1):
         kind = ROW_KINDS[alignment.table.kinds[row]]
-        yield Difference(place, words[row], tuple(_row_parts(alignment, row, kind)))
+        heads = dict.fromkeys(head for side in (0, 1) for head in _heads_in(alignment, row, side, cells[side]))
+        yield Difference(place, words[row], tuple(_row_parts(alignment, row, kind)), tuple(heads))
+
+
+def _heads_in(alignment: Alignment, row: int, side: int, cells: list[tuple[int, str]]) -> Iterator[str]:
+    """Yield the heads of the ``cells`` of a table that the changed or moved text of a row begins or is in."""
+    text = (alignment.text_a, alignment.text_b)[side]
+    for begin, end in _chosen_spans(alignment, row, side):
+        first = bisect_right(cells, begin, key=itemgetter(0)) - 1
+        first += first < 0 or _OUT_OF_CELL.search(text, cells[first][0], begin) is not None
+        for _, head in cells[first : bisect_left(cells, end, key=itemgetter(0))]:
+            yield shorten(head, LONGEST_HEAD)
 
 
 def _row_parts(alignment: Alignment, row: int, kind: str) -> Iterator[Part]:
@@ -437,15 +451,22 @@ def _row_parts(alignment: Alignment, row: int, kind: str) -> Iterator[Part]:
             yield f" (match {match}, {way_to(alignment, match, side)})", False
 
 
-def _quote(alignment: Alignment, row: int, side: int) -> str:
-    """Return the beginning of the changed text, or else of the moved text, with gaps shown as dots."""
-    text, pieces = (alignment.text_a, alignment.text_b)[side], alignment.table.sides[side]
+def _chosen_spans(alignment: Alignment, row: int, side: int) -> list[list[int]]:
+    """Return the places of the changed text of a row, or else of the moved text."""
+    pieces = alignment.table.sides[side]
     begin, end = pieces.first[row : row + 2].tolist()
     kinds = pieces.kinds[begin:end]
     chosen = np.flatnonzero((kinds == CHANGED) | (kinds == CHARACTERS))
-    chosen = begin + (chosen if len(chosen) else np.flatnonzero(kinds == MOVED))
-    quote = ""
-    for index, (first, last) in enumerate(pieces.spans[chosen].tolist()):
+    spans: list[list[int]] = pieces.spans[
+        begin + (chosen if len(chosen) else np.flatnonzero(kinds == MOVED))
+    ].tolist()
+    return spans
+
+
+def _quote(alignment: Alignment, row: int, side: int) -> str:
+    """Return the beginning of the changed text, or else of the moved text, with gaps shown as dots."""
+    text, quote = (alignment.text_a, alignment.text_b)[side], ""
+    for index, (first, last) in enumerate(_chosen_spans(alignment, row, side)):
         if len(quote) > QUOTED:
             break
         quote += " … " * bool(index) + " ".join(text[first:last][: 2 * QUOTED].split())
