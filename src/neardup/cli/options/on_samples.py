@@ -151,7 +151,8 @@ class ExplainOptions(CommandOptions):
     numbers: str | None = option(
         "--slots",
         None,
-        "Number of hash functions, from 1 to 65,536, or several numbers with commas. Default: 4.",
+        "Number of hash functions, from 1 to 65,536 (classic and one-permutation: 4,096), or several numbers with "
+        "commas. Default: 4.",
         "NUMBER",
         panel=COMPARED,
     )
