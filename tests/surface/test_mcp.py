@@ -193,7 +193,7 @@ def test_errors_name_the_parameters_of_the_tool_and_none_of_the_command_line(fol
         ("find", {"paths": ["three.jsonl"], "column": "none"}),
         ("find", {"texts": [TEXT], "threshold": "high"}),
         ("find", {"texts": [TEXT], "threshold": 30}),
-        ("find", {"texts": [TEXT], "measure": "cosine"}),
+        ("find", {"texts": [TEXT], "measure": "euclidean"}),
         ("compare", {"a": TEXT, "b": TEXT, "length": 0}),
         ("compare", {"path_a": "three.jsonl#0", "path_b": "a.txt", "column": "none"}),
         ("passages", {"collection": "own.neardup", "id": "a", "length": 0}),

@@ -283,8 +283,8 @@ MEASURES = {measure.name: measure for measure in _ROWS}
 def aliases() -> dict[str, str]:
     """Return the further names that are accepted, and the names under which results store them.
 
-    >>> aliases()
-    {'jaccard': 'resemblance', 'bag-of-words': 'vocabulary'}
+    >>> aliases()["sorensen"]
+    'dice'
     """
     return {measure.alias: measure.name for measure in MEASURES.values() if measure.alias}
 
