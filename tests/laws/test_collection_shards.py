@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -148,8 +148,8 @@ ASKED = ("d0", "d5", "d30", "d31", "d70", "unknown")
 
 @pytest.mark.parametrize("query", QUERIES[::2], ids=range(len(QUERIES[::2])))
 def test_why_not_is_the_reason_of_one_collection(one: Collection, several: Collections, query: str) -> None:
-    for id in ASKED:
-        assert several.why_not(query, id) == one.why_not(query, id)
+    for id, own in product(ASKED, (False, True)):
+        assert several.why_not(query, id, include_self=own) == one.why_not(query, id, include_self=own)
 
 
 def test_documents_and_their_comparison_are_those_of_one_collection(one: Collection, several: Collections) -> None:
