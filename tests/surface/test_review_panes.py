@@ -477,17 +477,20 @@ def addresses_of(path: str, desk: Desk, waiting: tuple[int, int]) -> list[str]:
     return states.get(path, [path])
 
 
+def desk_over(kind: str, folder: Path, stack: ExitStack) -> Desk:
+    """A desk over the result or the collection of these texts, which closes with the stack."""
+    if kind == "result":
+        return stack.enter_context(closing(Desk.open(make_result(folder, unbroken_texts(), threshold=0.3))))
+    collection = stack.enter_context(Collection(folder / "matter.neardup"))
+    rows = [{"id": id, "text": text} for id, text in unbroken_texts().items()]
+    collection.add(rows, near=0.3, on_near="link")
+    return stack.enter_context(closing(Desk.of_collection(collection)))
+
+
 @pytest.mark.parametrize("kind", ["result", "collection"])
 def test_no_page_is_wider_than_a_phone(chrome: Any, tmp_path: Path, kind: str) -> None:
     with ExitStack() as stack:
-        if kind == "result":
-            desk = Desk.open(make_result(tmp_path, unbroken_texts(), threshold=0.3))
-        else:
-            collection = stack.enter_context(Collection(tmp_path / "matter.neardup"))
-            rows = [{"id": id, "text": text} for id, text in unbroken_texts().items()]
-            collection.add(rows, near=0.3, on_near="link")
-            desk = Desk.of_collection(collection)
-        stack.callback(desk.close)
+        desk = desk_over(kind, tmp_path, stack)
         waiting = judge_all(desk, LONG_NAME, LONG_NOTE)
         url = stack.enter_context(served(review_app(desk, Served(by=LONG_NAME))))
         page = chrome.new_context(base_url=url, viewport={"width": 390, "height": 700}).new_page()
@@ -591,25 +594,27 @@ COVERED = """() => {
 }"""
 
 
-@pytest.mark.parametrize("how", ["zoom", "text", "narrow"])
-def test_at_200_per_cent_and_320_pixels_nothing_is_cut_covered_or_too_wide(
-    chrome: Any, tmp_path: Path, how: str
+@pytest.mark.parametrize("kind", ["result", "collection"])
+@pytest.mark.parametrize("how", ["zoom", "text", "narrow", "phone"])
+def test_at_200_per_cent_and_on_phones_nothing_is_cut_covered_or_too_wide(
+    chrome: Any, tmp_path: Path, how: str, kind: str
 ) -> None:
-    """By the zoom of the browser, which halves the window, by text of twice the size, and on a small phone."""
+    """By the zoom of the browser, which halves the window, by text of twice the size, and on two phones."""
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
     views: dict[str, dict[str, Any]] = {
         "zoom": {"viewport": {"width": 683, "height": 384}, "device_scale_factor": 2},
         "text": {"viewport": {"width": 1366, "height": 768}},
         "narrow": {"viewport": {"width": 320, "height": 640}},
+        "phone": {"viewport": {"width": 390, "height": 844}},
     }
     with ExitStack() as stack:
-        desk = stack.enter_context(closing(Desk.open(make_result(tmp_path, unbroken_texts(), threshold=0.3))))
+        desk = desk_over(kind, tmp_path, stack)
         addresses = every_address(desk, judge_all(desk, "Ann Lee", "n" * 300))
         url = stack.enter_context(served(review_app(desk, Served(by="Ann Lee"))))
         browser = stack.enter_context(closing(another(chrome, *LARGE[how == "text"])))
         for scheme, rules in (("light", RULES), ("dark", COLOURS)):
             page = browser.new_context(base_url=url, color_scheme=scheme, **views[how]).new_page()
-            for each in addresses if FULL else addresses[how == "narrow" :: 6]:
+            for each in addresses if FULL else addresses[list(views).index(how) :: 6]:
                 page.goto(each)
                 assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0, each
                 assert page.evaluate(CUT) == page.evaluate(COVERED) == [], each
