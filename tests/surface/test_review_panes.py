@@ -425,6 +425,22 @@ def test_the_texts_of_all_pairs_begin_at_one_height_and_have_most_of_the_width(
         assert page.is_visible("#pane-groups")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_bar_of_a_phone_has_at_most_95_pixels(chrome: Any, matter: tuple[Desk, str], scheme: str) -> None:
+    desk, url = matter
+    number = desk.history(limit=1)[0].number if desk.history(limit=1) else 0
+    desk.decide(Decide("pair", "duplicate", "Ann", number, pair=pairs_of(desk)[0]))
+    size = {"width": 390, "height": 844}
+    with closing(chrome.new_context(base_url=url, viewport=size, color_scheme=scheme)) as context:
+        page = context.new_page()
+        for each in ("/", "/history", "/pairs/0/1", f"/groups/{key_of(desk, 'plans/plan_v1.txt')}"):
+            page.goto(each)
+            assert page.locator("header.bar").bounding_box()["height"] <= 95
+            targets = page.locator("header.bar :is(a, button)")
+            assert min(target.bounding_box()["height"] for target in targets.all()) >= 24
+    desk.undo("Ann")
+
+
 LONG_NAME, LONG_NOTE = f"Beatrice.{'b' * 100}@example.org", f"see {'n' * 150}"
 
 
