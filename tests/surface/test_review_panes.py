@@ -425,6 +425,25 @@ def test_the_texts_of_all_pairs_begin_at_one_height_and_have_most_of_the_width(
         assert page.is_visible("#pane-groups")
 
 
+def test_short_texts_leave_no_space_below_and_the_decision_in_its_place(
+    chrome: Any, matter: tuple[Desk, str]
+) -> None:
+    desk, url = matter
+    with closing(chrome.new_context(base_url=url, viewport={"width": 1920, "height": 1080})) as context:
+        page = context.new_page()
+        bars = set()
+        for a, b in pairs_of(desk)[:: 1 if FULL else 8]:
+            for more in ("", "&full=1"):
+                page.goto(f"/pairs/{a}/{b}?done=1{more}")
+                boxes = [page.locator(part).bounding_box() for part in (".besides", "table.texts", "#documents")]
+                assert boxes[0]["height"] == boxes[1]["height"]
+                assert boxes[2]["y"] - boxes[1]["y"] - boxes[1]["height"] <= 24
+                strip = page.locator("svg.strip").bounding_box()
+                assert strip["height"] == pytest.approx(min(boxes[1]["height"], 1080 - 288), abs=1)
+                bars.add(tuple(page.locator("form.decide").bounding_box().values()))
+        assert len(bars) == 1
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_bar_of_a_phone_has_at_most_95_pixels(chrome: Any, matter: tuple[Desk, str], scheme: str) -> None:
     desk, url = matter
