@@ -444,6 +444,16 @@ def test_short_texts_leave_no_space_below_and_the_decision_in_its_place(
         assert len(bars) == 1
 
 
+def test_the_caption_of_a_narrow_table_is_one_line(chrome: Any, matter: tuple[Desk, str]) -> None:
+    with closing(chrome.new_context(base_url=matter[1], viewport={"width": 1000, "height": 700})) as context:
+        page = context.new_page()
+        for each in ("/kinds", "/keys", "/threshold"):
+            page.goto(each)
+            captions = page.locator("table.numbers caption").all()
+            assert max(caption.bounding_box()["height"] for caption in captions if caption.is_visible()) < 32
+            assert page.evaluate("document.scrollingElement.scrollWidth - innerWidth") <= 0
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_bar_of_a_phone_has_at_most_95_pixels(chrome: Any, matter: tuple[Desk, str], scheme: str) -> None:
     desk, url = matter
