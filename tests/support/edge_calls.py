@@ -25,6 +25,7 @@ from neardup.kernels.join.audit import DrawnDocuments
 from neardup.kernels.join.met_pairs import Searched
 from neardup.kernels.join.nearest import ShingleLists, slots_of
 from neardup.kernels.join.prefix_index import PrefixIndex
+from neardup.kernels.join.weighted_prefixes import ElementLists, WeightedRows
 from neardup.kernels.match.chunks import LITERAL, MEASURED, Counting, WorkLimits
 from neardup.kernels.rows import LINE, STOP
 from neardup.kernels.sets import Criterion
@@ -133,6 +134,16 @@ def tiles(n: int) -> Any:
 
 def ranges(n: int) -> Any:
     return np.array([[0, 1]] * n, np.int64).reshape(-1, 2)
+
+
+def weighted(m: int, n: int) -> tuple[Any, ...]:
+    """Sets of n elements of weight 1, all in each prefix; there are no empty ones in such a join."""
+    rest = np.tile(n - upto(n, np.float64), m)
+    rows = WeightedRows(np.tile(upto(n), m), np.ones(m * n), rest, offsets(m, n))
+    members, first = np.tile(upto(m), n), np.append(0, np.repeat(m * (1 + upto(n)), 2))
+    lists = ElementLists(first, members, n * members + np.repeat(upto(n), m), np.ones(m * n))
+    partners = np.column_stack((zeros(m), np.full(m, m)))
+    return rows, rows, lists, offsets(m, n)[1:], partners, (0, m), 0.5, False
 
 
 def hubs(m: int, n: int) -> PrefixIndex:
@@ -319,6 +330,8 @@ CALLS: dict[str, Maker] = {
     ),
     "join.prefix_index:rare_prefixes": lambda m, n: (*stretches(m, n), ones(8, U8), HALF),
     "join.prefix_index:with_partners": lambda m, n: (hubs(m, n),),
+    "join.weighted_prefixes:fill_rests": lambda m, n: (np.ones(m * n), offsets(m, n), True, np.zeros(m * n)),
+    "join.weighted_prefixes:weighted_pairs": lambda m, n: weighted(m if n else 0, n),
     "leaders:lead": lambda m, n: (
         upto(m),
         leaders.no_groups(m, hubs(m, n), True)._replace(met=zeros(m)),

@@ -365,15 +365,18 @@ def _add_shard(routes: Routes, executor: Executor) -> None:
     async def why_not_in_shard(request: Request) -> Response:
         """Explain why a query about documents of other shards does not find a document of this one."""
         body = await executor.receive(request, requests.ShardWhyNotRequest)
-        question = ShardQuestion(
-            query=parse(body.query),
-            include_self=body.include_self,
-            texts=body.texts,
-            known_fields=tuple(body.known_fields),
-        )
         shard = OpenShard(executor.own, executor.limits.most_candidates)
-        seconds = executor.limits.seconds
-        return await executor.read(lambda: answer(shard.why_not(question, body.id, seconds)))
+
+        def explain() -> Response:
+            question = ShardQuestion(
+                query=parse(body.query),
+                include_self=body.include_self,
+                texts=body.texts,
+                known_fields=tuple(body.known_fields),
+            )
+            return answer(shard.why_not(question, body.id, executor.limits.seconds))
+
+        return await executor.read(explain)
 
 
 async def _search(

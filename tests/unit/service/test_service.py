@@ -306,9 +306,11 @@ def test_plans_and_reasons(filled: Service) -> None:
     [("a AND (b", 6), ("FINGERPRINT:zz", 0), ("a OR nofield>1", 5), ('"open', 0), ("a AND FILE:/etc/passwd", 6)],
 )
 def test_mistakes_of_a_query_have_a_place(filled: Service, query: str, position: int) -> None:
-    refused = filled("POST", "/v1/search", {"query": query})
-    assert (refused.status, refused.error["code"], refused.error["position"]) == (400, "query", position)
-    assert "\n" not in refused.error["message"]
+    for path in ("search", "explain", "shard/search", "why-not", "shard/why-not"):
+        named = {"id": "a"} if path.endswith("why-not") else {}
+        refused = filled("POST", f"/v1/{path}", {"query": query, **named})
+        assert (refused.status, refused.error["code"], refused.error["position"]) == (400, "query", position), path
+        assert "\n" not in refused.error["message"]
 
 
 def test_a_token_of_another_search_is_refused(filled: Service) -> None:
