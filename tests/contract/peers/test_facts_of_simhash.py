@@ -78,7 +78,7 @@ HELD: dict[str, Callable[[], bool]] = {
 }
 
 REFUSED: dict[str, tuple[type[NeardupError], str, Callable[[], object]]] = {
-    "a width that is no multiple of 64": (SettingError, "multiple of 64", lambda: nd.SimHash(96)),
+    "a width between multiples of 64": (SettingError, "multiple of 64", lambda: nd.SimHash(96)),
     "a distance that unrelated texts are within": (
         SettingError,
         "from 0 to 16",

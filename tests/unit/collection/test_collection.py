@@ -233,7 +233,7 @@ def test_columns_that_are_not_there(collection: Collection) -> None:
         collection.add(table(TEXTS, year=[1, 2, 3]), metadata="year")
 
 
-def test_nothing_to_add_is_no_mistake(collection: Collection) -> None:
+def test_nothing_to_add_is_accepted(collection: Collection) -> None:
     assert collection.add([]).added == 0
     assert collection.add(table({})).added == 0
     assert collection.remove([]) == 0

@@ -1,4 +1,4 @@
-"""``neardup.join`` by weights: the pairs by the definition in fractions, tf-idf by hand, and what is no weight."""
+"""``neardup.join`` by weights: the pairs by the definition in fractions, tf-idf by hand, and wrong weights."""
 
 from __future__ import annotations
 

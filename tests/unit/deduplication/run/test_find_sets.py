@@ -148,7 +148,7 @@ def test_equal_elements_of_several_collections_have_equal_numbers(last: list[str
     assert elements.words(np.array(numbers, np.uint64)).to_pylist()[:6] == values[:6]
 
 
-def test_a_bytes_among_str_is_no_str() -> None:
+def test_bytes_among_str_are_refused() -> None:
     with pytest.raises(InputError) as refused:
         nd.find(sets=[["a", b"a"], ["b"]])
     assert has_parts(str(refused.value), "sets holds", "after")
