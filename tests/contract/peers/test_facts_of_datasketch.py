@@ -15,6 +15,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, NeardupError
+from support.facts import held_test, refused_test
 
 DATA1, DATA2 = (
     text.split()
@@ -131,17 +132,8 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
 }
 
 
-@pytest.mark.parametrize("fact", HELD)
-def test_a_fact_holds(fact: str) -> None:
-    assert HELD[fact]()
-
-
-@pytest.mark.parametrize("fact", REFUSED)
-def test_what_is_not_there_names_the_way(fact: str) -> None:
-    way, call = REFUSED[fact]
-    with pytest.raises(NeardupError) as refused:
-        call()
-    assert way in str(refused.value)
+test_a_fact_holds = held_test(HELD)
+test_what_is_not_there_names_the_way = refused_test(REFUSED)
 
 
 def test_objects_of_the_package_give_what_they_say_of_themselves() -> None:

@@ -11,10 +11,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 import neardup as nd
-from neardup.errors import NeardupError
+from support.facts import held_test, refused_test
 
 WORDS = [f"word{chr(97 + place % 26)}{chr(97 + place // 26)}" for place in range(300)]
 WHOLE = " ".join(WORDS)
@@ -110,14 +108,5 @@ def test_accents_count() -> None:
     assert nd.tokens("un café") == ["un", "café"]
 
 
-@pytest.mark.parametrize("fact", HELD)
-def test_a_fact_holds(fact: str) -> None:
-    assert HELD[fact]()
-
-
-@pytest.mark.parametrize("fact", REFUSED)
-def test_what_is_not_there_names_the_way(fact: str) -> None:
-    way, call = REFUSED[fact]
-    with pytest.raises(NeardupError) as refused:
-        call()
-    assert way in str(refused.value)
+test_a_fact_holds = held_test(HELD)
+test_what_is_not_there_names_the_way = refused_test(REFUSED)

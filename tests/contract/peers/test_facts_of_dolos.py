@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 import neardup as nd
-from neardup.errors import NeardupError
+from support.facts import held_test, refused_test
 
 SUM = "function sum(a, b) {\n  return a + b;\n}\n"
 RENAMED = "// adds\nfunction add(first,second)\n{ return first + second; }"
@@ -81,14 +79,5 @@ def test_every_shared_shingle_counts_not_one_of_a_window() -> None:
     assert similarity(tokens(23, "q"), tokens(23, "s"), 23) == 1 / 2
 
 
-@pytest.mark.parametrize("fact", HELD)
-def test_a_fact_holds(fact: str) -> None:
-    assert HELD[fact]()
-
-
-@pytest.mark.parametrize("fact", REFUSED)
-def test_what_is_not_there_names_the_way(fact: str) -> None:
-    way, call = REFUSED[fact]
-    with pytest.raises(NeardupError) as refused:
-        call()
-    assert way in str(refused.value)
+test_a_fact_holds = held_test(HELD)
+test_what_is_not_there_names_the_way = refused_test(REFUSED)

@@ -13,6 +13,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import SettingError
+from support.facts import held_test
 
 LEFT = {1: "data mining course", 2: "machine learning and data mining", 3: "deep learning"}
 RIGHT = {1: "data mining", 2: "machine learning course", 3: "data"}
@@ -57,9 +58,7 @@ EXACTLY: dict[str, Callable[[], bool]] = {
 """Pairs exactly at the threshold, which version 0.3.6 does not return."""
 
 
-@pytest.mark.parametrize("fact", HELD)
-def test_a_fact_holds(fact: str) -> None:
-    assert HELD[fact]()
+test_a_fact_holds = held_test(HELD)
 
 
 @pytest.mark.parametrize("pair", EXACTLY)

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any
 
-import pytest
-
 import neardup as nd
 from neardup.errors import InputError, NeardupError, SettingError
+from support.facts import held_test, refused_test
 
 SETS = [[1, 2, 3], [3, 4, 5], [2, 3, 4], [5, 6, 7]]
 LINES = [
@@ -97,14 +96,5 @@ def test_no_sets_have_no_pairs() -> None:
     assert pairs([]) == {}
 
 
-@pytest.mark.parametrize("fact", HELD)
-def test_a_fact_holds(fact: str) -> None:
-    assert HELD[fact]()
-
-
-@pytest.mark.parametrize("fact", REFUSED)
-def test_what_is_not_there_names_the_way(fact: str) -> None:
-    kind, way, call = REFUSED[fact]
-    with pytest.raises(kind) as refused:
-        call()
-    assert way in str(refused.value)
+test_a_fact_holds = held_test(HELD)
+test_what_is_not_there_names_the_way = refused_test(REFUSED)

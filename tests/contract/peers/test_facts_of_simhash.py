@@ -9,10 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-import pytest
-
 import neardup as nd
 from neardup.errors import InputError, NeardupError, SettingError
+from support.facts import held_test, refused_test
 
 SHORT = "How are you? I am fine. Thanks."
 TEXTS = (
@@ -88,14 +87,5 @@ REFUSED: dict[str, tuple[type[NeardupError], str, Callable[[], object]]] = {
 }
 
 
-@pytest.mark.parametrize("fact", HELD)
-def test_a_fact_holds(fact: str) -> None:
-    assert HELD[fact]()
-
-
-@pytest.mark.parametrize("fact", REFUSED)
-def test_what_is_not_there_names_the_way(fact: str) -> None:
-    kind, way, call = REFUSED[fact]
-    with pytest.raises(kind) as refused:
-        call()
-    assert way in str(refused.value)
+test_a_fact_holds = held_test(HELD)
+test_what_is_not_there_names_the_way = refused_test(REFUSED)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import isnan
 
-import pytest
-
 import neardup as nd
 from neardup.errors import FormatError, NeardupError, SettingError
+from support.facts import held_test, refused_test
 
 SEQUENCE = "ATGAGAGACGATAGACAGATGACC"
 KMERS = {SEQUENCE[at : at + 3] for at in range(len(SEQUENCE) - 2)}
@@ -76,14 +75,5 @@ REFUSED: dict[str, tuple[type[NeardupError], str, Callable[[], object]]] = {
 }
 
 
-@pytest.mark.parametrize("fact", HELD)
-def test_a_fact_holds(fact: str) -> None:
-    assert HELD[fact]()
-
-
-@pytest.mark.parametrize("fact", REFUSED)
-def test_what_is_not_there_names_the_way(fact: str) -> None:
-    kind, way, call = REFUSED[fact]
-    with pytest.raises(kind) as refused:
-        call()
-    assert way in str(refused.value)
+test_a_fact_holds = held_test(HELD)
+test_what_is_not_there_names_the_way = refused_test(REFUSED)

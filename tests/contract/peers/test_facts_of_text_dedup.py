@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 import neardup as nd
-from neardup.errors import NeardupError, SettingError
+from neardup.errors import SettingError
+from support.facts import held_test, refused_test
 
 PANGRAM, TEST = "The quick brown fox jumps over the lazy dog", "This is a test"
 CHAIN = [" ".join(f"w{place}" for place in range(first, first + 24)) for first in (0, 4, 8)]
@@ -94,15 +93,5 @@ def test_two_empty_sets_are_equal() -> None:
     assert nd.jaccard(set(), set()) == 1
 
 
-@pytest.mark.parametrize("fact", HELD)
-def test_a_fact_holds(fact: str) -> None:
-    assert HELD[fact]()
-
-
-@pytest.mark.parametrize("fact", REFUSED)
-def test_what_is_not_there_names_the_way(fact: str) -> None:
-    way, call = REFUSED[fact]
-    with pytest.raises(NeardupError) as refused:
-        call()
-    assert isinstance(refused.value, SettingError)
-    assert way in str(refused.value)
+test_a_fact_holds = held_test(HELD)
+test_what_is_not_there_names_the_way = refused_test(REFUSED, SettingError)
