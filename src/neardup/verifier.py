@@ -611,11 +611,12 @@ class Verifier:
         self.pairs[pair] = counts
         return row
 
-    # --- groups
     def _float_of(self, share):
         """Return a value as a float, of the square of a cosine its root; both steps round correctly."""
         root = Fraction(*map(math.isqrt, share.as_integer_ratio())) if self.formula == "product" else share
         return float(root) if root == share or root * root == share else math.sqrt(share)
+
+    # --- groups
 
     def _preference(self, policy):
         """Return a key of documents: the smaller, the better; None where the values are of several kinds."""

@@ -157,24 +157,21 @@ def _put(type: Type) -> Put:
     if isinstance(type, Scalar):
         return _put_truth if type.dtype == "bool" else _put_number
     puts = [_put(field) for field in type.fields]
-    constant: tuple[Any, list[Any]] = (None, [])  # the last record of read-only arrays, and its words
+    constant: tuple[Any, list[Any]] = (object(), [])  # the last record of read-only arrays, and its words
 
     def put(record: Any, append: Callable[[Any], None]) -> None:
         nonlocal constant
         known, words = constant
-        if record is known and words:
-            for word in words:
-                append(word)
-            return
-        if not isinstance(record, tuple):
-            raise _UnlikeError
-        words = []
-        for field, value in zip(puts, record, strict=True):
-            field(value, words.append)
+        if record is not known:
+            if not isinstance(record, tuple):
+                raise _UnlikeError
+            words = []
+            for field, value in zip(puts, record, strict=True):
+                field(value, words.append)
+            if all(isinstance(value, np.ndarray) and not value.flags.writeable for value in record):
+                constant = record, words
         for word in words:
             append(word)
-        if all(isinstance(value, np.ndarray) and not value.flags.writeable for value in record):
-            constant = record, words
 
     return put
 

@@ -345,15 +345,12 @@ def _add_shard(routes: Routes, executor: Executor) -> None:
         shard = OpenShard(executor.own, executor.limits.most_candidates)
 
         def look() -> Response:
-            question = ShardQuestion(
-                query=parse(body.query),
+            question = replace(
+                _lent_question(body),
                 limit=limit,
                 after=body.after,
                 skip=body.skip,
-                include_self=body.include_self,
                 fields=tuple(body.fields),
-                texts=body.texts,
-                known_fields=tuple(body.known_fields),
                 compared=body.most_compared,
             )
             page, begin = shard.answer(question, executor.limits.seconds)
@@ -367,16 +364,19 @@ def _add_shard(routes: Routes, executor: Executor) -> None:
         body = await executor.receive(request, requests.ShardWhyNotRequest)
         shard = OpenShard(executor.own, executor.limits.most_candidates)
 
-        def explain() -> Response:
-            question = ShardQuestion(
-                query=parse(body.query),
-                include_self=body.include_self,
-                texts=body.texts,
-                known_fields=tuple(body.known_fields),
-            )
-            return answer(shard.why_not(question, body.id, executor.limits.seconds))
+        return await executor.read(
+            lambda: answer(shard.why_not(_lent_question(body), body.id, executor.limits.seconds))
+        )
 
-        return await executor.read(explain)
+
+def _lent_question(body: requests.LentRequest) -> ShardQuestion:
+    """Return a query over several shards. Raises QueryError for one that cannot be read."""
+    return ShardQuestion(
+        query=parse(body.query),
+        include_self=body.include_self,
+        texts=body.texts,
+        known_fields=tuple(body.known_fields),
+    )
 
 
 async def _search(

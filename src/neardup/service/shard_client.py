@@ -135,14 +135,11 @@ class RemoteShard:
         """Return a page. FILE: is refused there."""
         query = _typed_text(question.query)
         body = {
-            "query": query,
+            **_lent_body(question, query),
             "limit": question.limit,
             "after": question.after,
             "skip": question.skip,
-            "include_self": question.include_self,
             "fields": question.fields,
-            "texts": question.texts,
-            "known_fields": question.known_fields,
             "most_compared": question.compared,
         }
         page = self._sender.send(answers.ShardAnswer, "POST", "/v1/shard/search", body, again=True, query=query)
@@ -154,8 +151,7 @@ class RemoteShard:
     def why_not(self, question: ShardQuestion, id: str, seconds: float | None) -> WhyNot:
         """Return why a document is not a hit. FILE: is refused there."""
         query = _typed_text(question.query)
-        lent = {"texts": question.texts, "known_fields": question.known_fields}
-        body = {"query": query, "id": id, "include_self": question.include_self, **lent}
+        body = {**_lent_body(question, query), "id": id}
         return self._sender.send(WhyNot, "POST", "/v1/shard/why-not", body, again=True, query=query)
 
     def require_ready(self) -> None:
@@ -170,3 +166,9 @@ class RemoteShard:
 def _typed_text(query: Query) -> str:
     """Return the text of a query as somebody typed it, so that positions in it agree; else its canonical form."""
     return query.text if query.text and parse(query.text) == query else canonical(query)
+
+
+def _lent_body(question: ShardQuestion, query: str) -> dict[str, Any]:
+    """Return a query over several shards as the body of a request."""
+    lent = {"texts": question.texts, "known_fields": question.known_fields}
+    return {"query": query, "include_self": question.include_self, **lent}

@@ -8,7 +8,6 @@ program mix the bits of a number first, and are therefore the reliable ones.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd
 from typing import Protocol
 
 import numpy as np
@@ -116,7 +115,7 @@ class ModPRows:
         pairs: list[tuple[int, int]] = []
         while len(pairs) < slots:
             a, b = source.permutation(p - 1) + 1, source.permutation(p - 1) + 1
-            pairs += zip((x for x in a.tolist() if gcd(x, p) == 1), b.tolist(), strict=False)
+            pairs += zip(a[np.gcd(a, p) == 1].tolist(), b.tolist(), strict=False)
         return pairs[:slots]
 
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from neardup.kernels.compiler import entry, part
 from neardup.kernels.declarations import Float64s, Int64s, record
+from neardup.kernels.sorting import copy_into, first_within, with_more_rows
 
 _MERGED = 4
 """To merge a member of a prefix list costs about as much as this many additions (measured)."""
@@ -129,27 +130,13 @@ def _add(left, lists, x, spans, by_product, out):
 
 
 @part
-def _first(members, low, high, least):
-    """Return the first place in ``members[low:high]``, ascending, of a number from ``least`` on; or high."""
-    if low == high or members[high - 1] < least:
-        return high
-    while low < high:
-        middle = (low + high) // 2
-        if members[middle] < least:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@part
 def _fill_spans(left, lists, x, begin, end, half, partners, spans):
     """Fill the ``spans`` of one of both lists of elements of x, from place ``begin`` on; return their entries."""
     total = np.int64(0)
     for i in range(begin, end):
         k, n = 2 * left.elements[i] + half, 2 * (i - left.offsets[x]) + half
-        spans[n, 0] = _first(lists.members, lists.first[k], lists.first[k + 1], partners[x, 0])
-        spans[n, 1] = _first(lists.members, spans[n, 0], lists.first[k + 1], partners[x, 1])
+        spans[n, 0] = first_within(lists.members, lists.first[k], lists.first[k + 1], partners[x, 0])
+        spans[n, 1] = first_within(lists.members, spans[n, 0], lists.first[k + 1], partners[x, 1])
         total += spans[n, 1] - spans[n, 0]
     return total
 
@@ -189,10 +176,9 @@ def weighted_pairs(left, right, lists, probes, partners, chosen, least, by_produ
             if total < _least_of(left.rest[first], right.rest[right.offsets[y]], least, by_product):
                 continue
             if used == common.size:
-                longer, more = np.empty((2 * used, 2), np.int64), np.empty(2 * used, np.float64)
-                for row in range(used):
-                    longer[row, 0], longer[row, 1], more[row] = pairs[row, 0], pairs[row, 1], common[row]
-                pairs, common = longer, more
+                more = np.empty(2 * used, np.float64)
+                copy_into(more, 0, common, used)
+                pairs, common = with_more_rows(pairs), more
             pairs[used, 0], pairs[used, 1], common[used] = x, y, total
             used += 1
     return pairs[:used].copy(), common[:used].copy()
