@@ -12,7 +12,7 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.review.desk.desk import Desk
-from neardup.review.desk.texts import TextReader
+from neardup.review.desk.texts import PageThread, TextReader
 from neardup.review.source import Decide, Question
 from support.live_pages import live
 from support.made_reviews import key, make_result
@@ -39,6 +39,40 @@ class Held:
 
     def release_when_begun(self) -> None:
         threading.Thread(target=lambda: self.begun.wait(LONG) and self.go_on.set(), daemon=True).start()
+
+
+class Counted(PageThread):
+    """Work that counts how often it is done."""
+
+    name, done = "counted", 0
+
+    def _work(self) -> None:
+        self.done += 1
+
+
+def done_after(work: Counted, *, asked: int) -> int:
+    """Ask for work several times, each time after the end of the thread before it."""
+    for _ in range(asked):
+        work._begin()
+        for thread in threading.enumerate():
+            if thread.name == "counted":
+                thread.join()
+    return work.done
+
+
+def test_work_is_done_once_or_each_time_and_not_after_the_end() -> None:
+    again = Counted()
+    again.again = True
+    assert (done_after(Counted(), asked=3), done_after(again, asked=3)) == (1, 3)
+    again.close()
+    assert done_after(again, asked=1) == 3
+
+
+def test_work_that_fails_has_an_end() -> None:
+    work = PageThread()
+    with pytest.raises(NotImplementedError):
+        work._run()
+    work.wait(3600.0)  # returns at once
 
 
 @pytest.fixture

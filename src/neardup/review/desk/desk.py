@@ -36,10 +36,10 @@ from neardup.review.desk import batches, views
 from neardup.review.desk.facets import Facets
 from neardup.review.desk.filters import GroupFields, document_filter_error, find_groups, find_pairs, kinds_named
 from neardup.review.desk.index import ResultIndex
-from neardup.review.desk.lines import AlikeSweep, KindSweep, Lines
+from neardup.review.desk.lines import KindSweep, Lines
 from neardup.review.desk.metadata import Metadata, Subjects
 from neardup.review.desk.subjects import COLLECTION, QUOTING, CollectionSubject, ResultSubject, Subject
-from neardup.review.desk.texts import LAST_WAIT, TextReader, Whereabouts, WordIndex
+from neardup.review.desk.texts import LAST_WAIT, PageThread, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, evenly_spaced
 from neardup.review.desk.verdicts import VerdictIndex, reader
 from neardup.runtime import SoFar
@@ -165,7 +165,7 @@ def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Jud
     return Judgements(pairs_at(lines, places), f"{verdict_sentence(decision)}: {what}")
 
 
-def _close(threads: list[AlikeSweep | KindSweep | WordIndex | Thresholds], warming: threading.Thread) -> None:
+def _close(threads: list[PageThread], warming: threading.Thread) -> None:
     for thread in threads:
         thread.close()
     warming.join(LAST_WAIT)
@@ -207,7 +207,7 @@ class Desk:
 
     def __init__(self, subject: Subject, *, threaded: bool = False) -> None:
         self._subject, self._lock, self._threaded = subject, threading.RLock(), threaded
-        self._threads: list[AlikeSweep | KindSweep | WordIndex | Thresholds] = []
+        self._threads: list[PageThread] = []
         self._read, self._partial = list[KindSweep | WordIndex](), False
         self._build()
         self._warming = threading.Thread(target=self._warm, name="warming", daemon=True)

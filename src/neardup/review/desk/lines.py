@@ -25,7 +25,7 @@ from neardup.review.desk.differences import (
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier, version_of
 from neardup.review.desk.subjects import COLLECTION
-from neardup.review.desk.texts import LAST_WAIT, Budget, TextReader, Whereabouts
+from neardup.review.desk.texts import Budget, PageThread, TextReader, Whereabouts
 from neardup.review.desk.verdicts import Fates, VerdictIndex
 from neardup.review.source import GroupLine, MemberItem, MemberLine, PairLine, known_number
 from neardup.tables import Int64s
@@ -413,22 +413,21 @@ def marks_of(lines: Sequence[GroupLine]) -> dict[int, str]:
     return marks
 
 
-class AlikeSweep:
+class AlikeSweep(PageThread):
     """Compares members of the groups that lists show, the newest page first.
 
     No page waits for it: a list names what is compared by then. ``threaded``: a thread works between the pages
     that people ask for, and ends when nothing waits; without it, ``drain`` does the work.
     """
 
+    name, again = "members of lists", True
     most_pages, pause, patience = 8, 0.2, 20
     """Pages that wait; seconds without a page before the next group; the most such waits for one."""
 
     def __init__(self, alike: AlikeMembers, threaded: bool) -> None:
-        self._alike, self._threaded = alike, threaded
-        self._lock, self._page_asked = threading.Lock(), threading.Event()
+        super().__init__()
+        self._alike, self._threaded, self._page_asked = alike, threaded, threading.Event()
         self._pages: deque[dict[int, list[int]]] = deque(maxlen=self.most_pages)
-        self._thread: threading.Thread | None = None
-        self._closed = False
 
     def hand_in(self, members: Mapping[int, Sequence[int]]) -> None:
         """Add the members of a page by their representatives; of too many pages, the oldest one is dropped."""
@@ -436,9 +435,8 @@ class AlikeSweep:
         with self._lock:
             if lacking:
                 self._pages.append(lacking)
-            if self._threaded and self._pages and self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._run, name="members of lists", daemon=True)
-                self._thread.start()
+        if self._threaded and self._pages:
+            self._begin()
 
     def has(self, head: int) -> bool:
         """Return whether members of a representative wait."""
@@ -458,18 +456,12 @@ class AlikeSweep:
         """Stop after the present group; those that wait are dropped."""
         self._closed = True
         self._page_asked.set()
-        thread = self._thread
-        if thread is not None:
-            thread.join(LAST_WAIT)
+        super().close()
 
-    def _run(self) -> None:
-        try:
+    def _work(self) -> None:
+        self._wait_for_pages()
+        while not self._closed and self._compare_next():
             self._wait_for_pages()
-            while not self._closed and self._compare_next():
-                self._wait_for_pages()
-        finally:
-            with self._lock:
-                self._thread = None
 
     def _wait_for_pages(self) -> None:
         for _ in range(self.patience):
@@ -482,7 +474,7 @@ class AlikeSweep:
         """Compare the members of one group; return whether there were any. After an error, they wait no more."""
         with self._lock:
             if not self._pages:
-                self._thread = None
+                self._thread = None  # under the lock: the next page begins another one
                 return False
             page = self._pages[-1]
             head, members = next(iter(page.items()))
@@ -496,21 +488,19 @@ class AlikeSweep:
         return True
 
 
-class KindSweep:
+class KindSweep(PageThread):
     """Fills in ``VerdictIndex.kinds`` for members whose pair with the representative has no stored kind."""
 
+    name, again = "kinds of difference", True
     most_awaited = 20_000
     """Pairs whose kinds a page waits for."""
 
     def __init__(self, lines: Lines) -> None:
+        super().__init__()
         self._lines = lines
-        self._lock = threading.Lock()
-        self._done = threading.Event()
-        self._thread: threading.Thread | None = None
         members = len(lines.index.members)
         self._found = np.full(members, -1, np.int8)
         self._tried: Int64s = np.full(members, -1, np.int64)  # the representative that a member was compared with
-        self._closed = False
         self.pending = False
         """Whether kinds were still being computed when they were last brought."""
 
@@ -529,18 +519,14 @@ class KindSweep:
             if (verdicts.kinds[verdicts.near] >= 0).any():
                 return
             raise InputError(f"The kinds of difference are not stored. {fault}", "A result made with --kinds")
-        with self._lock:
-            if self._thread is None or not self._thread.is_alive():
-                self._done.clear()
-                self._thread = threading.Thread(target=self._run, name="kinds of difference", daemon=True)
-                self._thread.start()
+        self._begin()
         self.pending = len(self._uncompared_members()) > 0  # before the kinds are filled in, which then are all
         self._apply()
 
     def wait(self, seconds: float) -> None:
         """Wait until the kinds are computed, unless they are too many for a page to wait for."""
         if len(self._uncompared_members()) <= self.most_awaited:
-            self._done.wait(seconds)
+            super().wait(seconds)
 
     def note(self) -> str:
         """Return a sentence on the kinds that are still to compute; "" if there are none."""
@@ -548,12 +534,6 @@ class KindSweep:
         if not waiting:
             return ""
         return f"kinds are known for {number(every - waiting)} of {counted(every, 'pair')} so far"
-
-    def close(self) -> None:
-        """Stop after the present pair."""
-        self._closed = True
-        if self._thread is not None:
-            self._thread.join(LAST_WAIT)
 
     def _uncompared_members(self) -> Int64s:
         """Return the members to compare."""
@@ -566,14 +546,11 @@ class KindSweep:
         known = verdicts.near & (verdicts.kinds < 0) & (self._tried == verdicts.heads[index.group])
         verdicts.kinds[known] = self._found[known]
 
-    def _run(self) -> None:
+    def _work(self) -> None:
         index, verdicts = self._lines.index, self._lines.made
-        try:
-            for place in self._uncompared_members().tolist():
-                if self._closed:
-                    return
-                head = int(verdicts.heads[index.group[place]])
-                self._found[place] = self._lines.differences.compute(int(index.members[place]), head)[0]
-                self._tried[place] = head
-        finally:
-            self._done.set()
+        for place in self._uncompared_members().tolist():
+            if self._closed:
+                return
+            head = int(verdicts.heads[index.group[place]])
+            self._found[place] = self._lines.differences.compute(int(index.members[place]), head)[0]
+            self._tried[place] = head

@@ -21,7 +21,7 @@ from neardup.errors import InputError, NeardupError, QueryError
 from neardup.review.desk.index import ResultDocuments
 from neardup.tables import Int32s, Int64s, UInt64s, column
 from neardup.text.cleaning import Cleaner
-from neardup.text.keys import Key, process_key
+from neardup.text.keys import process_key
 from neardup.text.units import Reading, read, words
 
 LAST_WAIT = 5.0
@@ -250,25 +250,68 @@ class Whereabouts:
         return np.flatnonzero(np.isin(file, same))
 
 
-class WordIndex:
+class PageThread:
+    """A thread that works beside the pages: begun by the first that needs it, stopped by ``close``."""
+
+    name, again = "", False
+    """The name of the thread, and whether it may begin again after its end."""
+
+    def __init__(self) -> None:
+        self._lock, self._done = threading.Lock(), threading.Event()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the end of the work."""
+        self._done.wait(seconds)
+
+    def close(self) -> None:
+        """Stop after the present piece of work; nothing begins after that."""
+        self._closed = True
+        thread = self._thread
+        if thread is not None:
+            thread.join(LAST_WAIT)
+
+    def _begin(self) -> None:
+        """Start the thread, unless there is one."""
+        with self._lock:
+            if self._thread is None and not self._closed:
+                self._done.clear()
+                self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        finally:
+            self._done.set()
+            with self._lock:
+                if self.again and self._thread is threading.current_thread():
+                    self._thread = None
+
+    def _work(self) -> None:
+        """Do the work, while ``_closed`` is not set."""
+        raise NotImplementedError
+
+
+class WordIndex(PageThread):
     """The documents that contain words, each exact copy through the first document with its text.
 
     ``wanted`` are the documents to read. A query sees the documents read when it comes; ``note`` says how many.
     """
 
+    name = "words of a result"
+
     def __init__(self, documents: ResultDocuments, reader: TextReader, wanted: Int64s) -> None:
-        self._documents, self._reader = documents, reader
+        super().__init__()
+        self._documents, self._reader, self._key = documents, reader, process_key()
         chosen = np.zeros(len(documents), np.bool_)
         chosen[documents.first[wanted]] = True
         self._wanted: Int64s = np.flatnonzero(chosen)
         self._blocks: list[tuple[UInt64s, Int32s]] = []
         self._read = self._unreadable = 0
-        self._full = False
-        self._done = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
         self._phrases: dict[tuple[bytes, int], tuple[Int64s, bool]] = {}
-        self._cut = self._closed = False
+        self._full = self._cut = False
         self.pending = False
         """Whether texts were still being read when the last query was answered."""
 
@@ -278,7 +321,7 @@ class WordIndex:
         if fault:
             what = "Words cannot be searched for, because the texts of this result cannot be read"
             raise QueryError(what, fault, query=query, position=clause.span[0])
-        self._start()
+        self._begin()
         hashes = words(clause.words, self._key).hashes
         if not len(hashes):
             what = "There is no word here, only signs"
@@ -300,31 +343,11 @@ class WordIndex:
             notes.append(f"a phrase is looked for in {counted(MOST_VERIFIED, 'text')} with its words")
         return "; ".join(notes)
 
-    def close(self) -> None:
-        """Stop reading."""
-        self._closed = True
-        if self._thread is not None:
-            self._thread.join(LAST_WAIT)
-
-    def wait(self, seconds: float) -> None:
-        """Wait until the texts are read."""
-        self._done.wait(seconds)
-
-    def _start(self) -> None:
-        """Begin to read, once."""
-        with self._lock:
-            if self._thread is not None:
-                return
-            self._key: Key = process_key()
-            self._thread = threading.Thread(target=self._make, name="words of a result", daemon=True)
-            self._thread.start()
-
-    def _make(self) -> None:
+    def _work(self) -> None:
         try:
             self._read_all()
         finally:
             self._unreadable = 0 if self._full or self._closed else len(self._wanted) - self._read
-            self._done.set()
 
     def _read_all(self) -> None:
         unsorted: list[tuple[int, UInt64s]] = []

@@ -1,7 +1,5 @@
 """The effect of stricter thresholds on a result, and pairs around one of them to label."""
 
-import threading
-
 import numpy as np
 
 from neardup.deduplication.results import Found, ResultRecord, outcomes, with_account
@@ -10,7 +8,7 @@ from neardup.display import similarity
 from neardup.errors import InputError, NeardupError
 from neardup.io.decisions import NO_DECISIONS
 from neardup.review.desk.lines import Lines
-from neardup.review.desk.texts import LAST_WAIT
+from neardup.review.desk.texts import PageThread
 from neardup.review.source import ThresholdLine, ThresholdView
 from neardup.tables import Int64s
 from neardup.text.intervals import wilson
@@ -28,24 +26,18 @@ _MANY = 20_000
 ALIKE = ("duplicate", "keep both")
 
 
-class Thresholds:
+class Thresholds(PageThread):
     """The effects of stricter thresholds, counted in the background when they are asked for, once."""
 
+    name = "effects of thresholds"
+
     def __init__(self, result: ResultRecord, lines: Lines) -> None:
+        super().__init__()
         self._found, self._lines = result, lines
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._done = threading.Event()
         self._effects: list[ThresholdLine] = []
-        self._fault, self._closed = "", False
+        self._fault = ""
         self.least: float = result.run.settings["threshold"]
         self._histogram = np.histogram(lines.index.pairs.similarity, BINS, (min(self.least, 0.99), 1.0))
-
-    def close(self) -> None:
-        """Stop after the present threshold."""
-        self._closed = True
-        if self._thread is not None:
-            self._thread.join(LAST_WAIT)
 
     def view(self, value: float | None) -> ThresholdView:
         """Return the histogram, the effects known by now, and the pairs around ``value``.
@@ -65,10 +57,10 @@ class Thresholds:
         known = [verdict for verdict in verdicts if verdict != "unsure"]
         alike = sum(verdict in ALIKE for verdict in known)
         precision = wilson(alike / len(known), len(known)) if known else None
-        self._start()
+        self._begin()
         budget = self._lines.reader.budget()
         around = self._lines.pairs([(a, b, self._side(a, b, value)) for a, b in drawn], budget)
-        self._done.wait(MANY_WAIT if len(self._lines.index.pairs) > _MANY else budget.seconds_left())
+        self.wait(MANY_WAIT if len(self._lines.index.pairs) > _MANY else budget.seconds_left())
         done = self._done.is_set()
         return ThresholdView(
             tuple(edges.tolist()),
@@ -121,13 +113,7 @@ class Thresholds:
         verdicts: list[str] = [one.verdict for one in judged.values() if one is not None]
         return [pairs[place] for place in shown.tolist()], verdicts
 
-    def _start(self) -> None:
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._count, name="effects of thresholds", daemon=True)
-                self._thread.start()
-
-    def _count(self) -> None:
+    def _work(self) -> None:
         if not isinstance(self._found, Found):
             sizes = self._lines.index.size
             left = int(sizes.sum()) - len(sizes)
@@ -135,7 +121,6 @@ class Thresholds:
             self._fault = (
                 "A collection has no pairs but those with representatives: other thresholds are not known"
             )
-            self._done.set()
             return
         try:
             for outcome in outcomes(_with_removals(self._found), self._values()):
@@ -144,8 +129,6 @@ class Thresholds:
                 self._effects.append(ThresholdLine(*outcome))
         except NeardupError as error:
             self._fault = str(error)
-        finally:
-            self._done.set()
 
     def _values(self) -> list[float]:
         """Return the threshold of the run, and rounder values up to 1."""
