@@ -143,6 +143,17 @@ def places_among(some: Ints, known: Ints) -> tuple[Bools, Int64s]:
     return there, places
 
 
+def numbers_in(begins: Int64s, sizes: Int64s) -> Int64s:
+    """Return the whole numbers in runs of these ``sizes`` that begin at ``begins``, run after run: int64[Σ sizes].
+
+    >>> numbers_in(np.array([7, 0]), np.array([2, 3])).tolist()
+    [7, 8, 0, 1, 2]
+    """
+    before = np.cumsum(sizes) - sizes
+    numbers: Int64s = np.arange(sizes.sum()) + np.repeat(begins - before, sizes)
+    return numbers
+
+
 def distinct(*numbers: Ints) -> Ints:
     """Return the distinct numbers of some arrays of one type, ascending.
 

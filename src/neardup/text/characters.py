@@ -15,7 +15,7 @@ from unicodedata import category, decomposition, normalize
 
 import numpy as np
 
-from neardup.tables import Bools, Int64s
+from neardup.tables import Bools, Int64s, numbers_in
 from neardup.unicode import codepoints_of, nfc
 
 SPACE, LEFT_OUT, FORM, CASE, PUNCTUATION, SIGN = range(6)
@@ -180,9 +180,8 @@ def _same_segments(a: str, b: str, edges: tuple[Int64s, Int64s]) -> Bools:
     ends = np.cumsum(sizes)
     if not len(ends):
         return same
-    inside = np.arange(ends[-1]) - np.repeat(ends - sizes, sizes)
     one, other = (
-        codepoints_of(text[side[0] : side[-1]])[np.repeat(side[compared] - side[0], sizes) + inside]
+        codepoints_of(text[side[0] : side[-1]])[numbers_in(side[compared] - side[0], sizes)]
         for text, side in zip((a, b), edges, strict=True)
     )
     same[compared[np.searchsorted(ends, np.flatnonzero(one != other), "right")]] = False

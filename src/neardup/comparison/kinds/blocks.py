@@ -12,7 +12,7 @@ import numpy as np
 from neardup.comparison import matching
 from neardup.comparison.alignment import path_of
 from neardup.comparison.kinds import PASSAGE
-from neardup.tables import Bools, Int64s, UInt64s
+from neardup.tables import Bools, Int64s, UInt64s, numbers_in
 from neardup.text.units import Units
 from neardup.unicode import codepoints_of
 
@@ -77,7 +77,7 @@ class Blocks:
 
     def of_each(self, values: Any, side: int) -> Any:
         """Return the ``values`` (an array with one for each token) of the tokens in blocks, in the order of A."""
-        return values[_members(self.blocks[:, side], self.blocks[:, 2])]
+        return values[numbers_in(self.blocks[:, side], self.blocks[:, 2])]
 
 
 def blocks_of(a: Units, b: Units) -> Blocks:
@@ -125,12 +125,6 @@ def _common_ends(a: UInt64s, b: UInt64s) -> tuple[int, int]:
     left = short - begin
     differ = np.flatnonzero(a[len(a) - left :][::-1] != b[len(b) - left :][::-1])
     return begin, int(differ[0]) if len(differ) else left
-
-
-def _members(begins: Int64s, sizes: Int64s) -> Int64s:
-    """Return the numbers in the stretches that begin at ``begins``, one after the other."""
-    before = np.concatenate(([0], np.cumsum(sizes)))
-    return np.arange(before[-1]) - np.repeat(before[:-1] - begins, sizes)
 
 
 def _gaps_between(stretches: Int64s, size: int) -> Int64s:

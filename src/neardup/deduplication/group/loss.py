@@ -26,7 +26,7 @@ from neardup.kernels.sets import residues
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.text import Key
 from neardup.settings import Shingles, ratio
-from neardup.tables import Bools, Int64s, UInt64s, places_among
+from neardup.tables import Bools, Int64s, UInt64s, numbers_in, places_among
 from neardup.text.cleaning import Cleaner, cleaner_of
 from neardup.text.units import read
 
@@ -172,9 +172,7 @@ class _Shared:
     def with_any(self, shingles: Int64s) -> Int64s:
         """The documents with each of ``shingles``, one entry for each shingle of a document."""
         first, until = self.firsts[shingles], self.firsts[shingles + 1]
-        sizes = until - first
-        places = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(first, sizes)
-        documents: Int64s = self.documents[places]
+        documents: Int64s = self.documents[numbers_in(first, until - first)]
         return documents
 
 

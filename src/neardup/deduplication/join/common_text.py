@@ -47,7 +47,7 @@ from neardup.kernels.match import (
 from neardup.kernels.sets import Criterion
 from neardup.runtime import Advance, Progress, ordered_map
 from neardup.settings import MEASURES, SearchSettings, Shingles
-from neardup.tables import VERIFIED, Int32s, Int64s, UInt64s, column, verified_table
+from neardup.tables import VERIFIED, Int32s, Int64s, UInt64s, column, numbers_in, verified_table
 from neardup.text.keys import salt
 from neardup.text.sketch import ShingleSets
 
@@ -251,7 +251,7 @@ def equal_short_texts(
     last = np.searchsorted(text, text, "right")
     counts = last - np.arange(len(short)) - 1
     place = np.repeat(np.arange(len(short)), counts)
-    other = place + 1 + np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+    other = numbers_in(np.arange(1, len(short) + 1), counts)
     a, b = short[place], short[other]
     wanted = related.may_pair(a, b) & (b >= reference)
     tokens = streams.sizes[a[wanted]]

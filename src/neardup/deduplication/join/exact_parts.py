@@ -29,7 +29,7 @@ from neardup.kernels.join import FARTHEST, PrefixIndex, mark_entries
 from neardup.kernels.sets import Criterion, fill_parities, parity_words
 from neardup.kernels.sorting import equal_groups
 from neardup.runtime import Advance
-from neardup.tables import Bools, Int32s, Int64s, UInt64s
+from neardup.tables import Bools, Int32s, Int64s, UInt64s, numbers_in
 from neardup.text.sketch import ShingleSets
 
 _ENTRY_BYTES = 64
@@ -185,8 +185,7 @@ def _lists_of(entries: Entries, number: Int32s) -> PrefixLists:
     entries = entries[np.argsort(number[entries["owner"]], kind="stable")]
     order, starts, lengths = equal_groups(np.ascontiguousarray(entries["hash"]))
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    places = np.arange(first[-1]) - np.repeat(first[:-1], lengths) + np.repeat(starts, lengths)
-    chosen = entries[order[places]]
+    chosen = entries[order[numbers_in(starts, lengths)]]
     reach = np.ascontiguousarray(chosen["reach"])
     inside: Bools = reach >= 0
     return PrefixLists(np.ascontiguousarray(chosen["owner"]), np.abs(reach), inside, first)

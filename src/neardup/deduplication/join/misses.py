@@ -37,7 +37,7 @@ from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.kernels.sketch import no_band_agrees, none_whole, sketch_sets
 from neardup.kernels.sorting import equal_groups
 from neardup.runtime import ordered_map
-from neardup.tables import VERIFIED, Bools, Floats, Int64s, UInt64s, column
+from neardup.tables import VERIFIED, Bools, Floats, Int64s, UInt64s, column, numbers_in
 from neardup.text.lsh.bands import Plan
 from neardup.text.sketch import ShingleSets, classic_coefficients
 
@@ -572,7 +572,7 @@ def found_again(bands: Iterable[UInt64s], drawn: Members, sets: ShingleSets, cri
         order, starts, sizes = equal_groups(keys)
         several = np.flatnonzero(sizes > 1)
         bucket = np.repeat(several, sizes[several])
-        inside = order[np.repeat(starts[several], sizes[several]) + _within(sizes[several])]
+        inside = order[numbers_in(starts[several], sizes[several])]
         # a document stands for several of its bucket
         large = np.bincount(bucket, 1 / drawn.share[inside], len(sizes)) > HUB
         again[inside[large[bucket]]] = True
@@ -595,19 +595,13 @@ def _met_documents(
     for inside, bucket in buckets:  # buckets ascend
         places = np.flatnonzero(is_lost[inside])
         begin, end = (np.searchsorted(bucket, bucket[places], side) for side in ("left", "right"))
-        others = inside[np.repeat(begin, end - begin) + _within(end - begin)]
+        others = inside[numbers_in(begin, end - begin)]
         ends.append(np.stack((np.repeat(inside[places], end - begin), others)))
     x, y = np.concatenate(ends, axis=1)
     x, y = x[x != y], y[x != y]
     shared = np.empty(len(x), np.int64)
     verify_pairs(sets.hashes, sets.offsets, x, y, criterion, shared)
     return np.unique(x[shared >= 0])
-
-
-def _within(sizes: Int64s) -> Int64s:
-    """0, 1, … below each of the sizes, one after the other."""
-    numbers: Int64s = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return numbers
 
 
 def _with_leaders(pairs: Pairs, index: PrefixIndex, limited: Bools) -> tuple[Int64s, Int64s]:

@@ -37,7 +37,7 @@ from neardup.kernels.join import (
 from neardup.kernels.sets import Criterion, fill_parities, parity_words
 from neardup.kernels.sorting import DIGIT, equal_groups, sorted_by_key
 from neardup.runtime import Advance, ordered_map, report_nothing, worker_count
-from neardup.tables import Bools, Int32s, Int64s, UInt8s, UInt64s, column, verified_table
+from neardup.tables import Bools, Int32s, Int64s, UInt8s, UInt64s, column, numbers_in, verified_table
 
 _IN_RANGE = 1 << 21
 """Shingles in a range of hashes, about: their filter has at most 4 MB. Fewer are not worth it."""
@@ -549,8 +549,7 @@ def _lists_of(listed: Prefixes) -> tuple[Int64s, Int64s, Int64s]:
     """(members, first, entry): the owners of each entry that several documents share, by size; its number."""
     order, starts, lengths = equal_groups(listed.entries)  # in input order, and owners arrive by size
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    places = np.arange(first[-1]) - np.repeat(first[:-1], lengths) + np.repeat(starts, lengths)
-    entry = order[places]
+    entry = order[numbers_in(starts, lengths)]
     return listed.owner[entry].astype(np.int64), first, entry
 
 

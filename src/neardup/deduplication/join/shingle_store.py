@@ -14,7 +14,7 @@ import numpy as np
 from neardup.deduplication.join.corpus import Corpus
 from neardup.io.outputs import FinishedParts, NumberFile, Scratch, scratch_array
 from neardup.settings import Features, SearchSettings
-from neardup.tables import Int64s, UInt64s, places_among
+from neardup.tables import Int64s, UInt64s, numbers_in, places_among
 from neardup.text.sketch import ShingleSets
 
 _WINDOW = 1 << 18
@@ -240,5 +240,4 @@ def sets_at(hashes: UInt64s, starts: Int64s, sizes: Int64s) -> ShingleSets:
     if _RUN * len(heads) < offsets[-1]:
         runs = zip(starts[heads].tolist(), ends[np.append(heads[1:], len(ends)) - 1].tolist(), strict=True)
         return ShingleSets(np.concatenate([hashes[begin:end] for begin, end in runs]), offsets)
-    places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + np.repeat(starts, sizes)
-    return ShingleSets(hashes[places], offsets)
+    return ShingleSets(hashes[numbers_in(starts, sizes)], offsets)

@@ -14,7 +14,7 @@ from neardup.deduplication.join.shingle_store import DocumentSets
 from neardup.deduplication.join.weighted_join import Weighted, join_weighted, rarities, weighted_similarity
 from neardup.display import near_miss
 from neardup.errors import InputError, SettingError
-from neardup.io.inputs import ElementNumbers, NumberedSets, SetDocuments, SetRows, WeightedSets, as_weights
+from neardup.io.inputs import ElementNumbers, NumberedSets, SetDocuments, WeightedSets, as_weights
 from neardup.kernels.formulas import DICE, OVERLAP, SHARED
 from neardup.kernels.sets import Criterion
 from neardup.settings import (
@@ -239,7 +239,7 @@ def opened_sets(
     """Return sets, and those of a reference set, as documents. Raises InputError for anything that is no set."""
     numbers = ElementNumbers(counted=_measure_of(settings).features == "occurrences")
     named = (("sets", sets), ("against", against))
-    opened, old = (None if given is None else SetDocuments(SetRows(given, numbers, name)) for name, given in named)
+    opened, old = (None if given is None else SetDocuments(given, numbers, name) for name, given in named)
     assert opened is not None
     return opened, old
 

@@ -1,49 +1,16 @@
 """Arrow data: tables, record batches, columns of strings, and any object with an Arrow capsule."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow import CHUNK_ROWS, chosen, is_text, schema_columns, size_of
+from neardup.io.readers.arrow import chosen, is_text
 from neardup.io.readers.base import CHUNK_BYTES
-from neardup.io.readers.memory import HeldDocuments, HeldRows
+from neardup.io.readers.memory import ArrowRows, GivenBack, HeldDocuments
 from neardup.tables import Bools
-
-GivenBack = Callable[[Bools], Any]
-
-
-class ArrowRows(HeldRows):
-    """The rows of a table; ``back`` returns some of them in the type of the object that it was made from."""
-
-    step = CHUNK_ROWS
-
-    def __init__(self, table: pa.Table, back: GivenBack | None = None) -> None:
-        self.whole, self.size_bytes = table, size_of(table)
-        self.columns = schema_columns(table.schema, "The table")
-        self._back = back or (lambda stays: chosen(table, stays))
-
-    def __len__(self) -> int:
-        return int(self.whole.num_rows)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The schema, with its metadata."""
-        return self.whole.schema
-
-    def type_of(self, name: str) -> pa.DataType:
-        """The type of a column."""
-        return self.whole.schema.field(name).type
-
-    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
-        """Return a slice, without a copy."""
-        return self.whole.slice(start, stop - start).select(list(names))
-
-    def rows_that_stay(self, stays: Bools) -> Any:
-        """Return the rows that stay."""
-        return self._back(stays)
 
 
 def from_table(table: pa.Table, back: GivenBack | None = None, chunk_bytes: int = CHUNK_BYTES) -> HeldDocuments:

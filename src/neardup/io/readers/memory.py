@@ -1,7 +1,7 @@
 """Rows that are held by this process: any run of them becomes an Arrow table, and some of them are given back."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow import CHUNK_ROWS, cut_by_bytes, fitted_table, plain, row_lengths, without_views
+from neardup.io.readers import arrow
 from neardup.io.readers.base import CHUNK_BYTES, Column, Findings, Format, NativeRows, NativeTable, ReadRows, Sink
 from neardup.io.readers.fields import FieldPath, VirtualColumns
 from neardup.io.writers.kept_formats import extended_schema
@@ -20,6 +20,9 @@ from neardup.io.writers.kept_parquet import ParquetSink
 from neardup.tables import Bools
 
 NAME = "input"
+
+GivenBack = Callable[[Bools], Any]
+"""Returns the rows for which an array is true, in the type of the caller's object."""
 
 
 class HeldRows(ABC):
@@ -58,6 +61,37 @@ class HeldRows(ABC):
     def schema(self) -> pa.Schema:
         """The schema of all columns. Raises InputError for a column that Arrow has no type for."""
         return pa.schema([(column.name, self.type_of(column.name)) for column in self.columns])
+
+
+class ArrowRows(HeldRows):
+    """The rows of a table; ``back`` returns some of them in the type of the object that it was made from."""
+
+    step = arrow.CHUNK_ROWS
+
+    def __init__(self, table: pa.Table, back: GivenBack | None = None) -> None:
+        self.whole, self.size_bytes = table, arrow.size_of(table)
+        self.columns = arrow.schema_columns(table.schema, "The table")
+        self._back = back or (lambda stays: arrow.chosen(table, stays))
+
+    def __len__(self) -> int:
+        return int(self.whole.num_rows)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema, with its metadata."""
+        return self.whole.schema
+
+    def type_of(self, name: str) -> pa.DataType:
+        """The type of a column."""
+        return self.whole.schema.field(name).type
+
+    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return a slice, without a copy."""
+        return self.whole.slice(start, stop - start).select(list(names))
+
+    def rows_that_stay(self, stays: Bools) -> Any:
+        """Return the rows that stay."""
+        return self._back(stays)
 
 
 class ObjectDocuments:
@@ -112,7 +146,7 @@ class ObjectDocuments:
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.parquet``, without views, which pyarrow before 21 cannot write to Parquet."""
-        schema = extended_schema(without_views(self.native_schema), extra)
+        schema = extended_schema(arrow.without_views(self.native_schema), extra)
         return ParquetSink(folder / "kept.parquet", schema, threads=threads)
 
 
@@ -131,12 +165,14 @@ class ObjectChunk:
         """Read the requested columns."""
         virtual = self.owner.virtual
         found = self.owner.table_of(self, virtual.roots(columns))
-        return ReadRows(plain(virtual.table(found, columns)), self._row_numbers())
+        return ReadRows(arrow.plain(virtual.table(found, columns)), self._row_numbers())
 
     def read_native(self) -> NativeRows:
         """Return the rows with all their columns. Raises InputError for a column that Arrow has no type for."""
         schema = self.owner.native_schema
-        return NativeTable(self._row_numbers(), fitted_table(self.owner.table_of(self, schema.names), schema))
+        return NativeTable(
+            self._row_numbers(), arrow.fitted_table(self.owner.table_of(self, schema.names), schema)
+        )
 
     def _row_numbers(self) -> Any:
         return np.arange(self.first_row, self.stop)
@@ -191,12 +227,12 @@ class HeldDocuments(ObjectDocuments):
 
     def _ends(self) -> Iterator[int]:
         texts = [column.name for column in self.columns if column.kind == "text"]
-        for first in range(0, self.count, CHUNK_ROWS):
-            until = min(first + CHUNK_ROWS, self.count)
+        for first in range(0, self.count, arrow.CHUNK_ROWS):
+            until = min(first + arrow.CHUNK_ROWS, self.count)
             if not texts:
                 yield until
                 continue
             steps = range(first, until, self.rows.step)
             parts = (self.rows.table(at, min(at + self.rows.step, until), texts) for at in steps)
-            lengths = np.concatenate([row_lengths(part) for part in parts])
-            yield from (first + end for end in cut_by_bytes(lengths, self._chunk_bytes))
+            lengths = np.concatenate([arrow.row_lengths(part) for part in parts])
+            yield from (first + end for end in arrow.cut_by_bytes(lengths, self._chunk_bytes))

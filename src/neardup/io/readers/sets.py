@@ -6,7 +6,7 @@ As documents, sets are texts with a word for each element.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from itertools import chain, compress
 from typing import Any, NamedTuple
@@ -19,8 +19,7 @@ import pyarrow.types as pt
 
 from neardup.errors import InputError
 from neardup.io.readers.arrow import chosen, is_text, kind_of
-from neardup.io.readers.base import Column
-from neardup.io.readers.memory import HeldDocuments, HeldRows
+from neardup.io.readers.memory import ArrowRows, HeldDocuments
 from neardup.tables import Bools, Floats, Int64s, UInt64s, distinct, one_array
 
 _PLAIN = re.compile("[0-9a-z]+")
@@ -226,52 +225,35 @@ class WeightedSets(NumberedSets):
         self.names = _ids(list(given), where) if isinstance(given, Mapping) else None
 
 
-class SetRows(HeldRows):
-    """Sets of the caller as rows: the column ``text`` has a word for each element, ``id`` the keys of a mapping.
+class SetDocuments(HeldDocuments):
+    """Sets of the caller as documents: ``text`` has a word for each element, ``id`` the keys of a mapping.
 
-    Words are in one order and, unless repeats are counted, each once, so that equal sets are equal texts.
+    Words are in one order and, unless repeats are counted, each once, so that equal sets are equal texts. That
+    order is not one of the caller, so there are no passages in them.
     """
 
     def __init__(self, given: Any, numbers: ElementNumbers, where: str) -> None:
-        self._given = list(given) if isinstance(given, Iterator) else given
-        sets = NumberedSets(self._given, numbers, where)
+        own = list(given) if isinstance(given, Iterator) else given
+        sets = NumberedSets(own, numbers, where)
         columns = {"text": _texts(sets.lists, numbers)}
         if sets.names is not None:
             columns["id"] = sets.names
-        self._table = pa.table(columns)
-        self.columns = tuple(Column(name, kind_of(values.type)) for name, values in columns.items())
-
-    def __len__(self) -> int:
-        return int(self._table.num_rows)
-
-    def type_of(self, name: str) -> pa.DataType:
-        """The Arrow type of a column."""
-        return self._table.schema.field(name).type
-
-    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
-        """Return these columns of some sets."""
-        return self._table.slice(start, stop - start).select(list(names))
-
-    def rows_that_stay(self, stays: Bools) -> Any:
-        """Return the sets that stay: a list, or an object of the type that was given."""
-        given = self._given
-        if isinstance(given, Mapping):
-            return dict(compress(given.items(), stays.tolist()))
-        if isinstance(given, pa.Array | pa.ChunkedArray):
-            return chosen(given, stays)
-        if hasattr(given, "__arrow_c_stream__"):
-            series: nw.Series[Any] = nw.from_native(given, series_only=True)
-            return series[np.flatnonzero(stays)].to_native()
-        if hasattr(given, "tocsr") or isinstance(given, np.ndarray):
-            return given[np.flatnonzero(stays)]
-        left = compress(given, stays.tolist())
-        return tuple(left) if isinstance(given, tuple) else list(left)
+        super().__init__(ArrowRows(pa.table(columns), lambda stays: _sets_that_stay(own, stays)))
 
 
-class SetDocuments(HeldDocuments):
-    """Sets of the caller as documents: their words have no order, so there are no passages in them."""
-
-    rows: SetRows
+def _sets_that_stay(given: Any, stays: Bools) -> Any:
+    """The sets that stay: a list, or an object of the type that was given."""
+    if isinstance(given, Mapping):
+        return dict(compress(given.items(), stays.tolist()))
+    if isinstance(given, pa.Array | pa.ChunkedArray):
+        return chosen(given, stays)
+    if hasattr(given, "__arrow_c_stream__"):
+        series: nw.Series[Any] = nw.from_native(given, series_only=True)
+        return series[np.flatnonzero(stays)].to_native()
+    if hasattr(given, "tocsr") or isinstance(given, np.ndarray):
+        return given[np.flatnonzero(stays)]
+    left = compress(given, stays.tolist())
+    return tuple(left) if isinstance(given, tuple) else list(left)
 
 
 def _texts(lists: pa.Array, numbers: ElementNumbers) -> pa.Array:

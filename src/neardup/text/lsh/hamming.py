@@ -25,7 +25,7 @@ from neardup.kernels.lsh import near_in_runs, near_queries, pairs_alike, prefix_
 from neardup.kernels.sorting import DIGIT, sorted_by_key
 from neardup.runtime import ordered_map
 from neardup.settings import WIDTHS, WIDTHS_ALLOWED, check
-from neardup.tables import COPIES_OF, HAMMING, NEIGHBOURS, Int32s, Int64s, UInt64s
+from neardup.tables import COPIES_OF, HAMMING, NEIGHBOURS, Int32s, Int64s, UInt64s, numbers_in
 from neardup.text.lsh.hamming_tables import best_design
 
 MOST = 1 << 31
@@ -96,9 +96,7 @@ class DistinctWords:
         """The rows of the given classes, one class after the other, and the index of its class for each row."""
         begins = self.starts[classes]
         counts = self.starts[classes + 1] - begins
-        which = np.repeat(np.arange(len(classes)), counts)
-        inside = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return self.rows[begins[which] + inside], which
+        return self.rows[numbers_in(begins, counts)], np.repeat(np.arange(len(classes)), counts)
 
 
 def distinct(words: FingerprintWords) -> DistinctWords:
@@ -345,7 +343,7 @@ def products(rows: Int64s, starts: Int64s, a: Int64s, b: Int64s) -> tuple[Int64s
     wide = starts[b + 1] - starts[b]
     counts = (starts[a + 1] - starts[a]) * wide
     which = np.repeat(np.arange(len(a)), counts)
-    inside = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+    inside = numbers_in(np.zeros(len(a), np.int64), counts)
     return rows[starts[a][which] + inside // wide[which]], rows[starts[b][which] + inside % wide[which]], which
 
 
