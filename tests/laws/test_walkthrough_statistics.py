@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from neardup.comparison.walkthrough import EXAMPLE
-from neardup.comparison.walkthrough.families import FAMILIES, row_numbers
+from neardup.comparison.walkthrough.families import FAMILIES
 from neardup.text.sketch.provenance import estimate
 from neardup.unicode import shingles
 from support.full_run import FULL
@@ -36,7 +36,7 @@ def matches(family: str, slots: int, seeds: int = SEEDS) -> NDArray[np.int64]:
     """Return int64[seeds, pairs]: equal values of each pair under the functions of each seed."""
     made = np.empty((seeds, len(PAIRS)), np.int64)
     for i in range(seeds):
-        hashed = FAMILIES[family].hash_rows(row_numbers(len(HELD)), slots, i + 1, None)
+        hashed = FAMILIES[family](np.arange(1, len(HELD) + 1, dtype=np.uint64), slots, i + 1, None)
         signatures = [hashed.signature(column)[0] for column in HELD.T]
         made[i] = [(signatures[a] == signatures[b]).sum() for a, b in PAIRS]
     return made

@@ -2,19 +2,20 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from neardup.comparison.walkthrough import chapters, record
-from neardup.comparison.walkthrough.families import FAMILIES, NOTHING, Family, Given, Hashed, ModPRows, row_numbers
+from neardup.comparison.walkthrough.families import FAMILIES, NOTHING, TAKERS, Family, Given, Hashed, hash_mod_p
 from neardup.display import counted
 from neardup.errors import InputError, SettingError
 from neardup.io.inputs import choose_columns, open_documents
 from neardup.settings import Settings
 from neardup.tables import Bools, UInt64s
-from neardup.text.sketch import estimate
+from neardup.text.sketch import estimate, whole_number
 from neardup.unicode import Unit, shingles, tokens
 
 EXAMPLE = (
@@ -93,7 +94,7 @@ def explain(
     """
     Settings.of(length=length, unit=unit)
     chosen = _chosen(**functions)
-    _whole("first_row", first_row, 0, FIRST_ROW)
+    whole_number("first_row", first_row, 0, FIRST_ROW)
     band_rows = _band_rows(band_rows, chosen.families, chosen.counts)
     named = read_small(documents, least=2)
     sets = [shingles(text, length, unit) for _, text in named]
@@ -102,7 +103,7 @@ def explain(
         raise _too_much_error(f"The documents have {len(rows):,} distinct shingles", f"At most {ROWS:,}")
     matrix = np.array([[row in own for own in sets] for row in rows], np.bool_).reshape(len(rows), len(sets))
     pairs = tuple(_exact(matrix, a, b) for a, b in combinations(range(len(sets)), 2))
-    hashed = chosen.draw(row_numbers(len(rows), first_row))
+    hashed = chosen.draw(np.arange(first_row, first_row + len(rows), dtype=np.uint64))
     drawn = tuple(_draw(name, values, matrix, pairs, band_rows) for name, values in hashed)
     return Explanation(
         documents=tuple(
@@ -150,7 +151,7 @@ class _Chosen:
             raise SettingError(values, f"At most {VALUES:,}", "Choose fewer slots, or shorter documents")
         for name, family in self.families.items():
             for slots in self.counts:
-                yield name, family.hash_rows(numbers, slots, self.seed, self.given)
+                yield name, family(numbers, slots, self.seed, self.given)
 
 
 def _chosen(
@@ -165,14 +166,14 @@ def _chosen(
     """Return the checked functions of ``HashFunctions``. Raises TypeError for another name."""
     families = _families(family, {"coefficients": coefficients, "orders": orders}, modulus)
     given = orders if coefficients is None else coefficients
-    _whole("seed", seed, 1, 2**32 - 1)
+    whole_number("seed", seed, 1, 2**32 - 1)
     return _Chosen(families, _counts(slots, given), seed, given)
 
 
 def _band_rows(given: int | None, families: Collection[str], counts: Sequence[int]) -> int | None:
     """Return the rows of a band; None if none are shown, as for several families or numbers of slots."""
     if given is not None:
-        _whole("band_rows", given, 1, min(counts))
+        whole_number("band_rows", given, 1, min(counts))
         return given
     return likely_rows(counts[0]) if len(families) == len(counts) == 1 else None
 
@@ -190,19 +191,19 @@ def _families(
             f"Any of {', '.join(FAMILIES)}, or all",
         )
     for kind, functions in given.items():
-        takers = [name for name in FAMILIES if FAMILIES[name].takes == kind]
-        if functions is not None and (len(names) > 1 or names[0] not in takers):
+        if functions is not None and (len(names) > 1 or names[0] not in TAKERS[kind]):
             raise SettingError(
                 f"{kind.capitalize()} were given for {', '.join(names)}",
-                f"{kind.capitalize()} of one family, {' or '.join(takers)}",
+                f"{kind.capitalize()} of one family, {' or '.join(TAKERS[kind])}",
                 f"Leave the {kind} out, or choose such a family",
             )
-    if modulus is None:
-        return {name: FAMILIES[name] for name in names}
-    _whole("modulus", modulus, 2, 2**32 - 1)
-    if "mod-p" not in names:
-        raise SettingError(f"A modulus was given for {', '.join(names)}", "The modulus of mod-p")
-    return {name: ModPRows(modulus) if name == "mod-p" else FAMILIES[name] for name in names}
+    families = {name: FAMILIES[name] for name in names}
+    if modulus is not None:
+        whole_number("modulus", modulus, 2, 2**32 - 1)
+        if "mod-p" not in names:
+            raise SettingError(f"A modulus was given for {', '.join(names)}", "The modulus of mod-p")
+        families["mod-p"] = partial(hash_mod_p, modulus=modulus)
+    return families
 
 
 def _counts(slots: int | Sequence[int] | None, given: Given | None) -> tuple[int, ...]:
@@ -217,13 +218,8 @@ def _counts(slots: int | Sequence[int] | None, given: Given | None) -> tuple[int
         slots = 4 if given is None else len(given)
     counts = tuple(dict.fromkeys([slots] if isinstance(slots, int | np.integer) else slots))
     for count in counts or (0,):
-        _whole("slots", count, 1, SLOTS)
+        whole_number("slots", count, 1, SLOTS)
     return counts
-
-
-def _whole(name: str, value: Any, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not low <= value <= high:
-        raise SettingError(f"{name} is {value!r}", f"A whole number from {low} to {high:,}")
 
 
 def read_small(documents: Any, *, least: int = 0, most: int = DOCUMENTS) -> list[tuple[str, str]]:

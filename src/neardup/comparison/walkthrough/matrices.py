@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 
+from neardup.comparison.walkthrough.chapters import NARROWEST, Drawing, Section, ShownTable
 from neardup.comparison.walkthrough.explanation import read_small
-from neardup.display import columns, counted, shorten, similarity
+from neardup.display import counted, similarity
 from neardup.display.pictures import heat_map
-from neardup.display.view import PlainData, heading, name_of, paragraph, table, view
+from neardup.display.view import PlainData, name_of, view
 from neardup.tables import Floats
 from neardup.text.sketch import MinHash, jaccard, shingles
 
@@ -18,7 +19,6 @@ MOST = 50
 """The most documents."""
 _LISTED = 20
 """Pairs that are listed; the matrices have all."""
-_NAME = 24
 _HEAD = ("document", "document", "exact", "estimated", "difference")
 
 
@@ -43,57 +43,34 @@ class Similarities(PlainData):
         for a, b in order:
             yield self.names[a], self.names[b], float(self.exact[a, b]), float(self.estimated[a, b])
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data, the matrices as lists of rows."""
-        matrices = {"exact": self.exact.tolist(), "estimated": self.estimated.tolist()}
-        settings = {"slots": self.slots, "length": self.length, "unit": self.unit}
-        return {"names": list(self.names), **settings, **matrices}
-
     def __str__(self) -> str:
-        rows = [(*(shorten(name, _NAME) for name in row[:2]), *row[2:]) for row in (_HEAD, *self._rows())]
-        width = max(columns(name) for row in rows for name in row[:2]) + 2
-        lines = (
-            "".join(
-                [*(name + " " * (width - columns(name)) for name in row[:2]), *(f"{one:>11}" for one in row[2:])]
-            )
-            for row in rows
-        )
-        return "\n".join([self._sentence(), "", *lines, *self._rest()])
+        return "\n".join(self._section().text(NARROWEST))
 
     def __repr__(self) -> str:
         return f"Similarities({counted(len(self.names), 'document')}, {self.slots} slots)"
 
     def _repr_html_(self) -> str:
+        return view(self._section().html())
+
+    def _section(self) -> Section:
         names = [name_of(name) for name in self.names]
-        return view(
-            heading("Similarities"),
-            paragraph(self._sentence()),
-            table(_HEAD, self._rows(), frozenset({2, 3, 4})),
-            *map(paragraph, self._rest()),
-            *_heat_map(names, self.exact.tolist(), "Exact resemblance"),
-            *_heat_map(names, self.estimated.tolist(), f"Resemblance estimated from {self.slots} slots"),
+        maps = (
+            heat_map(names, self.exact.tolist(), "Exact resemblance", "Exact:"),
+            heat_map(names, self.estimated.tolist(), "Estimated resemblance", f"From {self.slots} slots:"),
         )
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        rows: list[tuple[str, ...]] = []
-        for (a, b, exact, estimated), _ in zip(self.pairs(), range(_LISTED), strict=False):
-            shares = similarity(exact), similarity(estimated), f"{estimated - exact:+.3f}"
-            rows.append((name_of(a), name_of(b), *shares))
-        return rows
-
-    def _rest(self) -> list[str]:
-        left = len(self.names) * (len(self.names) - 1) // 2 - _LISTED
-        return [f"… and {counted(left, 'less similar pair')}"] if left > 0 else []
+        rows = [
+            (name_of(a), name_of(b), similarity(exact), similarity(estimated), f"{estimated - exact:+.3f}")
+            for a, b, exact, estimated in islice(self.pairs(), _LISTED)
+        ]
+        left = len(self.names) * (len(self.names) - 1) // 2 - len(rows)
+        more = (f"… and {counted(left, 'less similar pair')}",) if left else ()
+        parts = ShownTable(_HEAD, tuple(rows), frozenset({0, 1})), Drawing((), maps)
+        return Section("Similarities", (self._sentence(),), parts, more)
 
     def _sentence(self) -> str:
         kind = "words" if self.unit == "word" else "characters"
         shingled = f"{counted(len(self.names), 'document')}, shingles of {self.length} {kind}"
         return f"Resemblance of {shingled}: counted, and estimated from {self.slots} slots"
-
-
-def _heat_map(names: list[str], values: list[list[float]], title: str) -> tuple[str, str]:
-    """A heat map below its title."""
-    return paragraph(title), heat_map(names, values, title).figure()
 
 
 def similarities(documents: Any, *, length: int = 5, unit: str = "word", slots: int = 128) -> Similarities:

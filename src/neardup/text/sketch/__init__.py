@@ -12,6 +12,7 @@ from neardup.text.sketch.documents import (
     classic_coefficients, count_left, element_sets, jaccard, left_sets, shared_shingles, shared_with_each,
     shingle_sets, shingles, sign, sign_left, sign_with_sets, simhash_rows, simhash_words,
 )
+from neardup.text.sketch.families import whole_number
 from neardup.text.sketch.minhash import MinHash
 from neardup.text.sketch.provenance import Estimate, estimate
 from neardup.text.sketch.samples import SampledShingles

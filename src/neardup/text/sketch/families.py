@@ -136,7 +136,7 @@ def whole_number(name: str, value: Any, low: int, high: int) -> int:
     """Return ``value`` as an int from ``low`` to ``high``. Raises SettingError for anything else."""
     right = isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= high
     if not right:
-        raise SettingError(f"{name} is {value!r}", f"a whole number from {low} to {high}")
+        raise SettingError(f"{name} is {value!r}", f"A whole number from {low} to {high:,}")
     return int(value)
 
 

@@ -224,7 +224,7 @@ def test_samples_of_two_scales_are_not_merged() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"scale": 0}, "scale is 0. Allowed: a whole number from 1"),
+        ({"scale": 0}, "scale is 0. Allowed: A whole number from 1"),
         ({"scale": 2.0}, r"scale is 2\.0"),
         ({"floor": -1}, "floor is -1"),
         ({"floor": True}, "floor is True"),

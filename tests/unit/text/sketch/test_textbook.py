@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.comparison.walkthrough.families import FAMILIES, row_numbers
+from neardup.comparison.walkthrough.families import FAMILIES
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.text.sketch.signatures import Datasketch
 from neardup.text.sketch.textbook import BBit, ModP, MultiplyShift
@@ -60,10 +60,10 @@ def test_the_functions_of_the_walk_through() -> None:
     """Row numbers under the textbook's coefficients: the same signatures as its tables."""
     given, rows = ((4, 9), (14, 4), (8, 14), (3, 10)), [1, 5, 9, 13]
     held = np.isin(np.arange(1, 17), rows)
-    expected, _ = FAMILIES["mod-p"].hash_rows(row_numbers(16), 4, 1, given).signature(held)
+    expected, _ = FAMILIES["mod-p"](np.arange(1, 17, dtype=np.uint64), 4, 1, given).signature(held)
     assert ModP(prime=17, coefficients=given).of_ids(rows).values.tolist() == expected.tolist()
     odd = ((5, 9), (15, 4))
-    expected, _ = FAMILIES["multiply-shift"].hash_rows(row_numbers(16), 2, 1, odd).signature(held)
+    expected, _ = FAMILIES["multiply-shift"](np.arange(1, 17, dtype=np.uint64), 2, 1, odd).signature(held)
     assert MultiplyShift(bits=5, coefficients=odd).of_ids(rows).values.tolist() == expected.tolist()
 
 
@@ -192,7 +192,7 @@ def test_what_may_reach_a_threshold() -> None:
     ("make", "message"),
     [
         (lambda: ModP(0), "slots is 0"),
-        (lambda: ModP(prime=1), r"prime is 1\. Allowed: a whole number from 2 to 4294967295"),
+        (lambda: ModP(prime=1), r"prime is 1\. Allowed: A whole number from 2 to 4,294,967,295"),
         (lambda: ModP(prime=2**32), "prime is 4294967296"),
         (
             lambda: ModP(prime=17, coefficients=[(17, 1)]),
@@ -206,7 +206,7 @@ def test_what_may_reach_a_threshold() -> None:
             r"coefficients \(2, 1\) are not those of a multiply-shift function",
         ),
         (lambda: MultiplyShift(bits=33), "bits is 33"),
-        (lambda: BBit(nd.MinHash(), 33), r"bits is 33\. Allowed: a whole number from 1 to 32"),
+        (lambda: BBit(nd.MinHash(), 33), r"bits is 33\. Allowed: A whole number from 1 to 32"),
         (lambda: BBit(nd.MinHash(), 0), "bits is 0"),
         (lambda: BBit(BBit(nd.MinHash())), "BBit is to be of BBit"),
         (lambda: BBit(nd.SampledShingles()), "BBit is to be of SampledShingles"),
