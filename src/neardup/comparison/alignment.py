@@ -1,11 +1,13 @@
 """Two texts side by side: rows of equal, changed, one-sided and moved text that together hold both texts."""
 
+import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -38,6 +40,14 @@ _MARKS = (
     ("\r", kernels.RETURN),
     ("\n", kernels.FEED),
 )
+
+_MARK_OF_HEADS = re.compile(
+    r"^[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+(?:\|[ \t]*)?\r?$", re.MULTILINE
+)
+"""The line between the heads and the rows of a table in Markdown (GitHub Flavored Markdown 0.29, 4.10)."""
+
+_BETWEEN_CELLS, _LINE = re.compile(r"(?<!\\)\|"), re.compile(r"[^\n]*\n?")
+_OUT_OF_CELL = re.compile(r"(?<!\\)\||\n")
 
 LIMITS = (1 << 22, 1 << 28)
 """Stretches between two tiles are aligned word by word up to these numbers of cells (tokens of A × tokens of B):
@@ -328,22 +338,53 @@ class Alignment(PlainData):
         )
         return rows_a, rows_b
 
+    @cached_property
+    def cells_below_heads(self) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+        """The cells of tables in A and in B, as ``heads_of`` finds them."""
+        return heads_of(self.text_a), heads_of(self.text_b)
+
+    def changed_spans(self, row: int, side: int) -> list[list[int]]:
+        """Return the places of the changed text of a row in A (0) or B (1), or else of the moved text."""
+        pieces = self.table.sides[side]
+        begin, end = pieces.first[row : row + 2].tolist()
+        kinds = pieces.kinds[begin:end]
+        chosen = np.flatnonzero((kinds == kernels.CHANGED) | (kinds == kernels.CHARACTERS))
+        spans: list[list[int]] = pieces.spans[
+            begin + (chosen if len(chosen) else np.flatnonzero(kinds == kernels.MOVED))
+        ].tolist()
+        return spans
+
+    def heads_in(self, row: int) -> tuple[str, ...]:
+        """Return the heads of the cells of a table that the changed or moved text of a row begins or is in."""
+        heads = dict[str, None]()
+        for side, text in enumerate((self.text_a, self.text_b)):
+            cells = self.cells_below_heads[side]
+            for begin, end in self.changed_spans(row, side):
+                first = bisect_right(cells, begin, key=itemgetter(0)) - 1
+                first += first < 0 or _OUT_OF_CELL.search(text, cells[first][0], begin) is not None
+                heads |= dict.fromkeys(
+                    head for _, head in cells[first : bisect_left(cells, end, key=itemgetter(0))]
+                )
+        return tuple(heads)
+
     def differing(self) -> dict[str, Any]:
         """Return the differences as plain data, ready for JSON.
 
         ``rows`` are the numbers of rows that are not equal, by kind. ``changed`` has the parts of each changed row
-        and of each row of one text; ``characters`` the places where equal units have other characters.
+        and of each row of one text, and the heads of the cells of a table that they are in; ``characters`` the
+        places where equal units have other characters.
         """
         texts = self.text_a, self.text_b
         changed = [
             {
                 "kind": row.kind,
+                "heads": list(self.heads_in(place)),
                 **{
                     side: [text[piece.begin : piece.end] for piece in pieces if piece.kind == "changed"]
                     for side, text, pieces in zip("ab", texts, (row.a, row.b), strict=True)
                 },
             }
-            for row in self.rows
+            for place, row in enumerate(self.rows)
             if row.kind in ("changed", "only_a", "only_b")
         ]
         characters = [
@@ -366,6 +407,43 @@ class Alignment(PlainData):
         """The rows (of A, of B) in which each match begins, by match number."""
         in_a, in_b = (rows.tolist() for rows in self.rows_of_matches)
         return {match: (in_a[match], in_b[match]) for match in range(1, len(self.units) + 1)}
+
+
+def heads_of(text: str) -> list[tuple[int, str]]:
+    r"""Return the cells below heads, by the place where each begins, with the head of its column.
+
+    Heads are above a line of ``---``, and their table ends at an empty line. A row with more cells than
+    heads has none, and neither has a line without ``|``: its columns are not known.
+
+    >>> heads_of("Item | Amount\n--- | ---\nPump | 1,200\nin all\n | 7")
+    [(24, 'Item'), (31, 'Amount'), (47, 'Amount')]
+    """
+    if not _MARK_OF_HEADS.search(text):
+        return []
+    below, heads, before, bordered = list[tuple[int, str]](), list[str](), "", False
+    for line in _LINE.finditer(text):
+        row = line[0].rstrip()
+        if _MARK_OF_HEADS.match(row):
+            bordered = row.lstrip().startswith("|")
+            heads = [head for _, head in _cells(before, bordered)]
+            heads *= len(heads) == len(_cells(row, bordered))
+        elif not row:
+            heads = []
+        elif heads and "|" in row:
+            cells = _cells(row, bordered)
+            pairs = zip(cells, heads, strict=False) if len(cells) <= len(heads) else ()
+            below += [(line.start() + place, head) for (place, cell), head in pairs if cell and head]
+        before = row
+    return below
+
+
+def _cells(row: str, bordered: bool) -> list[tuple[int, str]]:
+    """Return the cells of a row: where the text of each begins, and the text."""
+    edges = [sign.start() for sign in _BETWEEN_CELLS.finditer(row)]
+    cells = [(begin + 1, row[begin + 1 : end]) for begin, end in pairwise((-1, *edges, len(row)))]
+    if bordered:
+        cells = cells[not cells[0][1].strip() : -1 if not cells[-1][1].strip() else None]
+    return [(begin + len(cell) - len(cell.lstrip()), cell.strip().replace(r"\|", "|")) for begin, cell in cells]
 
 
 def _between_equal(kinds: NDArray[np.int8], begin: int, end: int) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup
-from neardup.comparison.show.words import differences_of, heads_of
+from neardup.comparison.alignment import heads_of
+from neardup.comparison.show.words import differences_of
 
 A = "Prices of pumps.\nItem | Amount\n--- | ---\nPump | 1,200.00\nValve | 300.00\n\nAll net | of tax."
 B = A.replace("300", "320").replace("tax", "taxes")
@@ -88,8 +89,19 @@ def test_the_page_shows_heads_in_rows_that_differ() -> None:
 def test_the_list_of_differences_names_the_heads_of_changed_cells(
     other: str, heads: list[tuple[str, ...]]
 ) -> None:
-    assert [one.heads for one in differences_of(neardup.compare(A, other).alignment, 9)] == heads
-    assert [one.heads for one in differences_of(neardup.compare(other, A).alignment, 9)] == heads
+    for found in (neardup.compare(A, other), neardup.compare(other, A)):
+        assert [one.heads for one in differences_of(found.alignment, 9)] == heads
+        assert [tuple(one["heads"]) for one in found.as_dict()["differences"]["changed"]] == heads
+
+
+def test_plain_data_has_a_long_head_in_full() -> None:
+    """A program compares it; a line for readers has its beginning."""
+    long = "Amount due in euros without tax, freight and insurance"
+    found = neardup.compare(A.replace("Amount", long), B.replace("Amount", long))
+    assert found.as_dict()["differences"]["changed"][0]["heads"] == [long]
+    [(beginning,), _] = [one.heads for one in differences_of(found.alignment, 9)]
+    assert beginning.endswith("…")
+    assert long.startswith(beginning[:-1])
 
 
 def test_heads_in_the_list_are_escaped() -> None:

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from neardup.comparison.alignment import ROW_KINDS
 from neardup.comparison.kinds.rules import by_kind
 from neardup.display import counted, number, shorten, similarity
-from neardup.kernels.rows import CHANGED, CHARACTERS, CHARACTERS_ROW, EQUAL_ROW, MOVED
+from neardup.kernels.rows import CHARACTERS_ROW, EQUAL_ROW
 from neardup.tables import Bools
 from neardup.text.characters import COUNTED, KINDS, CharacterDifference
 from neardup.text.cleaning import merged_places
@@ -40,14 +39,6 @@ _WIDTHS = range(40, 121)
 
 QUOTED = 80
 """Length of a quotation, in characters."""
-
-_MARK_OF_HEADS = re.compile(
-    r"^[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+(?:\|[ \t]*)?\r?$", re.MULTILINE
-)
-"""The line between the heads and the rows of a table in Markdown (GitHub Flavored Markdown 0.29, 4.10)."""
-
-_BETWEEN_CELLS, _LINE = re.compile(r"(?<!\\)\|"), re.compile(r"[^\n]*\n?")
-_OUT_OF_CELL = re.compile(r"(?<!\\)\||\n")
 
 LONGEST_HEAD = 40
 """Columns of the head of a column beside a cell."""
@@ -178,48 +169,11 @@ def cut_at(spans: list[tuple[int, int]], begin: int, end: int) -> Iterator[tuple
         begin, place = min(edge, end), place + inside
 
 
-def heads_of(text: str) -> list[tuple[int, str]]:
-    r"""Return the cells below heads, by the place where each begins, with the head of its column.
-
-    Heads are above a line of ``---``, and their table ends at an empty line. A row with more cells than
-    heads has none, and neither has a line without ``|``: its columns are not known.
-
-    >>> heads_of("Item | Amount\n--- | ---\nPump | 1,200\nin all\n | 7")
-    [(24, 'Item'), (31, 'Amount'), (47, 'Amount')]
-    """
-    if not _MARK_OF_HEADS.search(text):
-        return []
-    below, heads, before, bordered = list[tuple[int, str]](), list[str](), "", False
-    for line in _LINE.finditer(text):
-        row = line[0].rstrip()
-        if _MARK_OF_HEADS.match(row):
-            bordered = row.lstrip().startswith("|")
-            heads = [head for _, head in _cells(before, bordered)]
-            heads *= len(heads) == len(_cells(row, bordered))
-        elif not row:
-            heads = []
-        elif heads and "|" in row:
-            cells = _cells(row, bordered)
-            pairs = zip(cells, heads, strict=False) if len(cells) <= len(heads) else ()
-            below += [(line.start() + place, head) for (place, cell), head in pairs if cell and head]
-        before = row
-    return below
-
-
-def _cells(row: str, bordered: bool) -> list[tuple[int, str]]:
-    """Return the cells of a row: where the text of each begins, and the text."""
-    edges = [sign.start() for sign in _BETWEEN_CELLS.finditer(row)]
-    cells = [(begin + 1, row[begin + 1 : end]) for begin, end in pairwise((-1, *edges, len(row)))]
-    if bordered:
-        cells = cells[not cells[0][1].strip() : -1 if not cells[-1][1].strip() else None]
-    return [(begin + len(cell) - len(cell.lstrip()), cell.strip().replace(r"\|", "|")) for begin, cell in cells]
-
-
 class ColumnHeads:
     """The heads of the cells that begin in rows that differ, in A (0) or B (1)."""
 
     def __init__(self, alignment: Alignment, which: int) -> None:
-        cells = heads_of((alignment.text_a, alignment.text_b)[which])
+        cells = alignment.cells_below_heads[which]
         side, places = alignment.table.sides[which], np.array([place for place, _ in cells], np.int64)
         rows = np.searchsorted(side.spans_of_rows[:, 1], places, "right")
         shown = np.flatnonzero(alignment.table.kinds[rows] != EQUAL_ROW).tolist() if len(cells) else []
@@ -417,21 +371,11 @@ def words_of_rows(alignment: Alignment) -> list[str]:
 
 def differences_of(alignment: Alignment, most: int) -> Iterator[Difference]:
     """Yield the first ``most`` differences from top to bottom, numbered from 1."""
-    words, cells = words_of_rows(alignment), [heads_of(text) for text in (alignment.text_a, alignment.text_b)]
+    words = words_of_rows(alignment)
     for place, row in enumerate(rows_that_differ(alignment)[:most].tolist(), 1):
         kind = ROW_KINDS[alignment.table.kinds[row]]
-        heads = dict.fromkeys(head for side in (0, 1) for head in _heads_in(alignment, row, side, cells[side]))
-        yield Difference(place, words[row], tuple(_row_parts(alignment, row, kind)), tuple(heads))
-
-
-def _heads_in(alignment: Alignment, row: int, side: int, cells: list[tuple[int, str]]) -> Iterator[str]:
-    """Yield the heads of the ``cells`` of a table that the changed or moved text of a row begins or is in."""
-    text = (alignment.text_a, alignment.text_b)[side]
-    for begin, end in _chosen_spans(alignment, row, side):
-        first = bisect_right(cells, begin, key=itemgetter(0)) - 1
-        first += first < 0 or _OUT_OF_CELL.search(text, cells[first][0], begin) is not None
-        for _, head in cells[first : bisect_left(cells, end, key=itemgetter(0))]:
-            yield shorten(head, LONGEST_HEAD)
+        heads = tuple(shorten(head, LONGEST_HEAD) for head in alignment.heads_in(row))
+        yield Difference(place, words[row], tuple(_row_parts(alignment, row, kind)), heads)
 
 
 def _row_parts(alignment: Alignment, row: int, kind: str) -> Iterator[Part]:
@@ -451,22 +395,10 @@ def _row_parts(alignment: Alignment, row: int, kind: str) -> Iterator[Part]:
             yield f" (match {match}, {way_to(alignment, match, side)})", False
 
 
-def _chosen_spans(alignment: Alignment, row: int, side: int) -> list[list[int]]:
-    """Return the places of the changed text of a row, or else of the moved text."""
-    pieces = alignment.table.sides[side]
-    begin, end = pieces.first[row : row + 2].tolist()
-    kinds = pieces.kinds[begin:end]
-    chosen = np.flatnonzero((kinds == CHANGED) | (kinds == CHARACTERS))
-    spans: list[list[int]] = pieces.spans[
-        begin + (chosen if len(chosen) else np.flatnonzero(kinds == MOVED))
-    ].tolist()
-    return spans
-
-
 def _quote(alignment: Alignment, row: int, side: int) -> str:
     """Return the beginning of the changed text, or else of the moved text, with gaps shown as dots."""
     text, quote = (alignment.text_a, alignment.text_b)[side], ""
-    for index, (first, last) in enumerate(_chosen_spans(alignment, row, side)):
+    for index, (first, last) in enumerate(alignment.changed_spans(row, side)):
         if len(quote) > QUOTED:
             break
         quote += " … " * bool(index) + " ".join(text[first:last][: 2 * QUOTED].split())
