@@ -320,6 +320,16 @@ def test_lost_text_that_is_unknown_is_not_shown_as_none() -> None:
     assert has_parts(page, "not known", "for 1 group,")
 
 
+def test_the_method_says_that_groups_were_made_again_from_stored_pairs() -> None:
+    found = nd.find(TEXTS[:10], threshold=0.5)
+    again = "The groups were made again from the pairs that an earlier run stored at 0.5 or above"
+    methods = [
+        " ".join(require_plain(page).text.partition("Two documents are a pair")[2].partition("Results")[0].split())
+        for page in (report_page(found), report_page(found.at(0.7)), report_page(found.at(0.6).at(0.7)))
+    ]
+    assert [again in method for method in methods] == [False, True, True]
+
+
 def test_a_report_counts_the_undecided_and_has_one_row_an_action(tmp_path: Path) -> None:
     words = [f"w{n}" for n in range(60)]
     texts = [" ".join([*words[:k], "changed", *words[k + 1 :]]) for k in range(0, 60, 5)]
@@ -357,5 +367,5 @@ def test_a_report_counts_the_undecided_and_has_one_row_an_action(tmp_path: Path)
 )
 def test_settings_that_are_not_usual_are_named(given: dict[str, object], other: str) -> None:
     page = str(report_page(nd.find(TEXTS[:10], **given)))  # type: ignore[arg-type]
-    named = re.findall(r"unlike usual are the settings (\w+)", page)
+    named = re.findall(r"these settings are not the usual ones: (\w+)", page)
     assert named == [other] * bool(other)

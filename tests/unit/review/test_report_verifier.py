@@ -128,8 +128,8 @@ FORGERIES: dict[str, tuple[Callable[[str], str], str]] = {
     "the mark of a number": (change(r'data-figure="pairs"', 'data-figure="groups"'), "groups"),
     "another threshold": (change(r'(data-figure="threshold">)0.5', r"\g<1>0.9"), "Method, threshold"),
     "another policy": (
-        change(r"follows from the policy longest", "follows from the policy first"),
-        "policy first",
+        change(r"follows from the policy “longest", "follows from the policy “first"),
+        "policy “first",
     ),
     "a row of a group removed": (change(ROW, ""), "plan"),
     "a row of a group twice": (change(f"({ROW})", r"\1\1"), "no such row"),
@@ -194,6 +194,8 @@ def test_each_forgery_is_named(reviewed: tuple[Path, str], name: str) -> None:
         ("against", change(r'(data-figure="inputs">)\w{4}', r"\g<1>0000"), "Cover, inputs"),
         ("regrouped", change(r"(of a run at threshold )0\.5", r"\g<1>0.4"), "threshold 0.4"),
         ("regrouped", change(r'(data-figure="threshold">)0.6', r"\g<1>0.5"), "Method, threshold"),
+        ("regrouped", change(r'(data-figure="stored from">)0.5', r"\g<1>0.4"), "Method, stored from"),
+        ("regrouped", cut("The groups were made again", "compared again."), "stored from"),
     ],
 )
 def test_a_forged_origin_is_named(

@@ -148,6 +148,8 @@ class Recount:
         figures |= {name: value for name, value in self._conditional().items() if value}
         shown = {name: number(value) for name, value in figures.items()}
         shown["threshold"] = f"{float(settings['threshold']):g}"
+        if self.account.regrouped_from is not None:
+            shown["stored from"] = f"{self.account.regrouped_from.threshold:g}"
         return shown | self._digests() | self._before_and_after()
 
     def _name(self, name: str) -> str:
