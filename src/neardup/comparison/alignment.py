@@ -21,8 +21,7 @@ from neardup.kernels import rows as kernels
 from neardup.kernels.match import heaviest_chain, words_between
 from neardup.runtime import SILENT, Progress
 from neardup.tables import Bools, Int32s, Int64s
-from neardup.text.characters import COUNTED, SPACE, CharacterDifference
-from neardup.text.characters import KINDS as CHARACTERS
+from neardup.text.characters import COUNTED, KINDS, SPACE, CharacterDifference
 from neardup.text.units import Units
 from neardup.unicode import codepoints_of, of_each
 
@@ -389,7 +388,7 @@ class Alignment(PlainData):
         ]
         characters = [
             {
-                "kind": CHARACTERS[each.kind],
+                "kind": KINDS[each.kind],
                 "counts": each.kind >= COUNTED,
                 **{f"span_{side}": list(span) for side, span in zip("ab", (each.a, each.b), strict=True)},
                 **{
