@@ -313,14 +313,6 @@ CALLS: dict[str, Maker] = {
     "join.nearest:slots_of": lambda m, n: (hashes(n),),
     "join.prefix_index:count_lookups": lambda m, n: (hubs(m, n), 10),
     "join.prefix_index:count_repeats": lambda m, n: (*stretches(m, n), zeros(8, U64), zeros(8, U8), 0, 1),
-    "join.prefix_index:fill_reach": lambda m, n: (
-        hashes(m * n),
-        zeros(m * n, I32),
-        np.full(m, n),
-        ones(8, U8),
-        HALF,
-        zeros(m * n, I32),
-    ),
     "join.prefix_index:mark_entries": lambda m, n: (hashes(n), zeros(8, U64)),
     "join.prefix_index:marked_shingles": lambda m, n: (
         *stretches(m, n),

@@ -105,22 +105,27 @@ def count_repeats(sets: Sequence[set[int]], words: int, cells: int) -> list[int]
     return [min(count, 255) for count in repeats]
 
 
-def rare_prefix(values: set[int], repeats: Sequence[int], threshold: Fraction) -> tuple[list[int], int]:
+def rare_prefix(values: set[int], repeats: Sequence[int], threshold: Fraction) -> tuple[list[int], int, list[int]]:
     """Return the prefix of a set without its unique hashes (sorted), and the greatest size of a partner.
 
-    ``repeats`` as ``count_repeats`` gives them; the order of the hashes is (repeats of the cell, hash).
+    The third is that size for a partner that lacks the hashes before, of each hash of the prefix. ``repeats`` as
+    ``count_repeats`` gives them; the order of the hashes is (repeats of the cell, hash).
     """
     ordered = sorted(values, key=lambda value: (repeats[value % len(repeats)], value))
     unique = {value for value in values if repeats[value % len(repeats)] == 0}
     may_fail = len(values) - ceil(threshold * len(values))
     if len(unique) > may_fail:
-        return [], 0
+        return [], 0, []
+
+    def largest(shared: int) -> int:
+        size = shared
+        while shared >= threshold * (len(values) + size + 1 - shared):
+            size += 1
+        return size
+
     prefix = sorted(set(ordered[: may_fail + 1]) - unique)
-    shared = len(values) - len(unique)  # at best: all others are in the partner too
-    largest = shared
-    while shared >= threshold * (len(values) + largest + 1 - shared):
-        largest += 1
-    return prefix, largest
+    reach = [largest(len(values) - ordered.index(value)) for value in prefix]
+    return prefix, largest(len(values) - len(unique)), reach  # at best all others are in the partner, too
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -301,7 +301,7 @@ def _prefixes(batch: pa.RecordBatch, criterion: Criterion, repeats: UInt8s) -> t
     """(hashes, starts, sizes, entries, owner, largest) of the documents of a batch."""
     sets = sets_in(batch.column("shingles"))
     starts, sizes = sets.offsets[:-1].copy(), sets.sizes
-    return (sets.hashes, starts, sizes, *rare_prefixes(sets.hashes, starts, sizes, repeats, criterion))
+    return (sets.hashes, starts, sizes, *rare_prefixes(sets.hashes, starts, sizes, repeats, criterion)[:3])
 
 
 def _list(criterion: Criterion, repeats: Broadcast[UInt8s], batches: Batches) -> Iterator[pa.RecordBatch]:

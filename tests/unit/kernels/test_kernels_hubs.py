@@ -111,12 +111,13 @@ def test_prefixes(sets: list[set[int]], words: int, cells: int, threshold: Fract
     counts = reference_search.count_repeats(sets, words, cells)
     if crowded:
         counts = [min(count * 100, 255) for count in counts]
-    entries, owner, largest = rare_prefixes(
+    entries, owner, largest, reach = rare_prefixes(
         *made_sets.laid_out(sets), np.array(counts, np.uint8), made_sets.criterion(threshold)
     )
     expected = [reference_search.rare_prefix(values, counts, threshold) for values in sets]
-    assert [entries[owner == x].tolist() for x in range(len(sets))] == [prefix for prefix, _ in expected]
-    assert largest.tolist() == [size for _, size in expected]
+    assert [entries[owner == x].tolist() for x in range(len(sets))] == [prefix for prefix, _, _ in expected]
+    assert largest.tolist() == [size for _, size, _ in expected]
+    assert [reach[owner == x].tolist() for x in range(len(sets))] == [reaches for _, _, reaches in expected]
     assert (np.diff(owner) >= 0).all()
 
 

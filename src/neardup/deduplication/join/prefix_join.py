@@ -26,7 +26,6 @@ from neardup.kernels.join import (
     count_repeats,
     fill_frequent,
     fill_may_lack,
-    fill_reach,
     fill_rest,
     joined_pairs,
     mark_entries,
@@ -478,9 +477,7 @@ def prefixes_of(
 
     def work(first: int) -> tuple[UInt64s, Int32s, Int64s, Int32s]:
         span = slice(first, first + _SLICE)
-        entries, owner, largest = rare_prefixes(hashes, starts[span], sizes[span], repeats, criterion)
-        reach = np.empty(len(entries), np.int32)
-        fill_reach(entries, owner, sizes[span], repeats, criterion, reach)
+        entries, owner, largest, reach = rare_prefixes(hashes, starts[span], sizes[span], repeats, criterion)
         return entries, owner + np.int32(first), largest, reach
 
     done = list(ordered_map(work, range(0, max(1, len(sizes)), _SLICE), threads))

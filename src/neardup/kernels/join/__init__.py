@@ -13,7 +13,7 @@ from neardup.kernels.join.nearest import (
     ShingleLists, fill_members, nearest as nearest_of_each, numbers_of, slots_of,
 )
 from neardup.kernels.join.prefix_index import (
-    FARTHEST, PrefixIndex, count_lookups, count_repeats, fill_reach, mark_entries, marked_shingles,
+    FARTHEST, PrefixIndex, count_lookups, count_repeats, mark_entries, marked_shingles,
     rare_prefixes, with_partners,
 )
 from neardup.kernels.join.weighted_prefixes import ElementLists, WeightedRows, fill_rests, weighted_pairs

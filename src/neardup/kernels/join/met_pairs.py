@@ -153,6 +153,7 @@ def _next_met(hubs, criterion, x, span, searched, seen, reference):
     size, most, passed = sizes[x], largest[x], 2 - (kind[x] == 1)
     across, within, run_begin, run_end = hubs.across, hubs.within, hubs.run_begin, hubs.run_end
     limits = restricted(across, within, documents, reference, x)
+    other, apart = np.int64(-1), np.int64(0)
     at, until, step = span
     while at != until:
         y = members[at]
@@ -161,12 +162,13 @@ def _next_met(hubs, criterion, x, span, searched, seen, reference):
             continue
         if seen[y] != x and kind[y] < passed and (reach[at] >= size or reach[at] == FARTHEST):
             seen[y] = x
-            other = sizes[y]
-            fits = other <= most and size <= largest[y]
-            if fits and (not limits or related(across, within, documents, reference, x, y)):
+            if sizes[y] != other:  # they ascend by size, and the bound takes a division
+                other = sizes[y]
                 apart = size + other - 2 * least_shared(size, other, criterion)
-                if not differ_in_more(words, words_at, x, y, apart):
-                    return at
+            fits = other <= most and size <= largest[y]
+            may = fits and (not limits or related(across, within, documents, reference, x, y))
+            if may and not differ_in_more(words, words_at, x, y, apart):
+                return at
         at += step
     return until
 

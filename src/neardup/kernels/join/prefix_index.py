@@ -19,6 +19,7 @@ from neardup.kernels.sets import differ_in_more, fewest_shared, largest_partner,
 FARTHEST = np.int32(2**31 - 1)
 """The value of ``reach`` at a place that does not bound the size of a partner."""
 
+_FEW = 16
 _TRIES = 64
 _ONE, _16, _52, _58, _63 = np.uint64(1), np.uint64(16), np.uint64(52), np.uint64(58), np.uint64(63)
 
@@ -90,85 +91,75 @@ def count_repeats(hashes, starts, sizes, seen, repeats, part, parts):
             seen[at] |= bits
 
 
-@entry("uint64[:], int64[:], int64[:], uint8[:], Criterion -> (uint64[:], int32[:], int64[:])")
+@entry("uint64[:], int64[:], int64[:], uint8[:], Criterion -> (uint64[:], int32[:], int64[:], int32[:])")
 def rare_prefixes(hashes, starts, sizes, repeats, criterion):
-    """Return the prefix of each document without its unique shingles: (hashes uint64, owner int32, largest int64).
+    """Return the prefixes without unique shingles: (hashes uint64, owner int32, largest int64[n], reach int32).
 
-    A document x shares at most |x| − unique shingles with a partner, which bounds the partner's size. A document
-    whose unique shingles alone exceed the number that the threshold allows to differ has no partner of its size or
-    above, and so no entries; nor has one without shingles.
+    A document x shares at most |x| − unique shingles with a partner, which bounds the partner's size: ``largest``.
+    A document whose unique shingles alone exceed the number that the threshold allows to differ has no partner of
+    its size or above, and so no entries; nor has one without shingles.
+
+    A pair meets first at the first shingle that both have, in the order of prefixes: it shares none of those
+    before, so that at most |x| − place are shared (the positional filter of Xiao, Wang, Lin and Yu 2008). That
+    bounds the partner: ``reach``.
     """
-    n = starts.size
-    mask = np.uint64(repeats.size - 1)
-    largest = np.zeros(n, np.int64)
-    wanted, total = np.zeros(n, np.int64), np.int64(0)
-    for x in range(n):
-        size = sizes[x]
-        unique = np.int64(0)
-        for i in range(starts[x], starts[x] + sizes[x]):
-            unique += repeats[hashes[i] & mask] == 0
-        may_fail = size - fewest_shared(size, criterion)
-        largest[x] = largest_partner(size, size - unique, criterion)
-        if size > 0 and unique <= may_fail:
-            wanted[x] = may_fail + 1 - unique
-            total += wanted[x]
-    entries, owner = np.empty(total, np.uint64), np.empty(total, np.int32)
-    of_class = np.empty(256, np.int64)
+    total, most = np.int64(0), np.int64(0)
+    for size in sizes:
+        total += max(size - fewest_shared(size, criterion) + 1, 0)
+        most = max(most, size)
+    entries, owner, reach = np.empty(total, np.uint64), np.empty(total, np.int32), np.empty(total, np.int32)
+    largest, places, keys = np.zeros(sizes.size, np.int64), np.empty(most, np.int64), np.zeros(256, np.int64)
     used = 0
-    for x in range(n):
-        if wanted[x] == 0:
-            continue
-        of_class[:] = 0
-        for i in range(starts[x], starts[x] + sizes[x]):
-            of_class[repeats[hashes[i] & mask]] += 1
-        last, before = 1, 0  # the class in which the prefix ends, and the number of entries before that class
-        if sizes[x] - of_class[0] - of_class[255] < wanted[x]:  # where most shingles are in many documents
-            last, before = 255, sizes[x] - of_class[0] - of_class[255]
-        while before + of_class[last] < wanted[x]:
-            before += of_class[last]
-            last += 1
-        from_last = wanted[x] - before
-        for i in range(starts[x], starts[x] + sizes[x]):  # ascending hashes: within a class the order is the hash
-            at = np.int64(repeats[hashes[i] & mask])
-            if at == 0 or at > last or (at == last and from_last == 0):
-                continue
-            from_last -= at == last
-            entries[used], owner[used] = hashes[i], x
-            used += 1
-    return entries, owner, largest
-
-
-@entry("uint64[:], int32[:], int64[:], uint8[:], Criterion, out int32[:] -> None")
-def fill_reach(entries, owner, sizes, repeats, criterion, reach):
-    """Fill ``reach`` (int32[entries]): the largest possible partner of the owner that lacks all shingles before.
-
-    ``entries`` and ``owner`` come from ``rare_prefixes`` for documents of these ``sizes``. A pair meets first at
-    the first shingle that both have, in the order of prefixes: it shares none of those before, so that at most
-    |x| − place are shared (the positional filter of Xiao, Wang, Lin and Yu 2008). That bounds the partner.
-    """
-    mask = np.uint64(repeats.size - 1)
-    next_place = np.empty(256, np.int64)
-    begin = 0
-    while begin < entries.size:
-        x, end = owner[begin], begin
-        next_place[:] = 0
-        lowest, highest = np.int64(255), np.int64(0)
-        while end < entries.size and owner[end] == x:
-            of_entry = np.int64(repeats[entries[end] & mask])
-            next_place[of_entry] += 1
-            lowest, highest = min(lowest, of_entry), max(highest, of_entry)
-            end += 1
-        size = sizes[x]
+    for x in range(sizes.size):
+        start, size = starts[x], sizes[x]
         may_fail = size - fewest_shared(size, criterion)
-        place = may_fail + 1 - (end - begin)  # after the unique shingles, which are not entries
-        for of_class in range(lowest, highest + 1):
-            place, next_place[of_class] = place + next_place[of_class], place
-        for i in range(begin, end):  # ascending hashes, as in the order of prefixes
-            of_class = repeats[entries[i] & mask]
-            partner = largest_partner(size, size - next_place[of_class], criterion)
-            reach[i] = min(partner, np.int64(FARTHEST))
-            next_place[of_class] += 1
-        begin = end
+        unique = _places_by_class(hashes, start, size, repeats, may_fail, places, keys)
+        largest[x] = largest_partner(size, size - unique, criterion)
+        if size == 0 or unique > may_fail:
+            continue
+        for i in range(size):
+            if unique <= places[i] <= may_fail:
+                entries[used], owner[used] = hashes[start + i], x
+                reach[used] = min(largest_partner(size, size - places[i], criterion), np.int64(FARTHEST))
+                used += 1
+    return entries[:used], owner[:used], largest, reach[:used]
+
+
+@part
+def _places_by_class(hashes, start, size, repeats, last, places, keys):
+    """Write the place of each shingle in the order of prefixes to ``places``, and return how many are unique.
+
+    Places after ``last`` may be any number after it. ``keys`` (int64[256]) are zeros, and are so again in the end.
+    """
+    mask, unique = np.uint64(repeats.size - 1), np.int64(0)
+    if size <= _FEW:  # comparisons cost less than classes, and have no branch
+        for i in range(size):
+            of_class = np.int64(repeats[hashes[start + i] & mask])
+            keys[i] = of_class * _FEW + i
+            unique += of_class == 0
+        for i in range(size):
+            place = np.int64(0)
+            for j in range(size):
+                place += keys[j] < keys[i]
+            places[i] = place
+        for i in range(size):
+            keys[i] = 0
+        return unique
+    for i in range(size):
+        keys[repeats[hashes[start + i] & mask]] += 1
+    unique, before, of_class = keys[0], np.int64(0), np.int64(0)
+    while of_class < keys.size and before <= last:
+        keys[of_class], before = before, before + keys[of_class]
+        of_class += 1
+    for i in range(size):  # ascending hashes: within a class the order is the hash
+        at = np.int64(repeats[hashes[start + i] & mask])
+        places[i] = keys[at] if at < of_class else size
+        keys[at] += 1
+    for i in range(size):
+        keys[repeats[hashes[start + i] & mask]] = 0
+    for of_other in range(of_class):  # those without a shingle have a place, too
+        keys[of_other] = 0
+    return unique
 
 
 @entry("uint64[:], out uint64[:] -> None")

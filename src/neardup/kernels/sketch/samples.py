@@ -25,8 +25,7 @@ def sample(hashes, n, rule, kept, scratch):
     """Write the sample of ``hashes[:n]`` to ``kept``, sorted; return its size.
 
     ``rule`` = (limit uint64, shift uint64, floor int64): all distinct hashes below ``limit`` ≤ 2^(64 − shift), and
-    the ``floor`` smallest if there are fewer. ``hashes`` may be reordered; ``kept`` and ``scratch`` are uint64[>
-    n].
+    the ``floor`` smallest if there are fewer. ``kept`` and ``scratch`` are uint64[> n].
     """
     limit, shift, floor = rule
     size = 0
@@ -39,9 +38,8 @@ def sample(hashes, n, rule, kept, scratch):
         for i in range(size):
             kept[i] >>= shift
         return size
-    size = min(floor, sort_distinct(hashes, n, scratch))
-    copy_into(kept, 0, hashes, size)
-    return size
+    copy_into(kept, 0, hashes, n)
+    return min(floor, sort_distinct(kept, n, scratch))
 
 
 @entry("TextBatch, UnicodeTables, int64[:], Key, (uint64, uint64, int64) -> (uint64[:], int64[:])")
@@ -71,12 +69,11 @@ def sample_sets(values, offsets, rule):
     """Return the samples of sets ``values[offsets[d]:offsets[d + 1]]`` (uint64, well mixed, repeats ignored)."""
     ends, used = np.empty(offsets.size - 1, np.int64), np.int64(0)
     out = np.empty(64, np.uint64)
-    hashes, kept, scratch = np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.uint64)
+    kept, scratch = np.empty(0, np.uint64), np.empty(0, np.uint64)
     for d in range(ends.size):
         n = offsets[d + 1] - offsets[d]
-        hashes, kept, scratch = room(hashes, n + 1), room(kept, n + 1), room(scratch, n + 1)
-        copy_into(hashes, 0, values[offsets[d] : offsets[d + 1]], n)
-        size = sample(hashes, n, rule, kept, scratch)
+        kept, scratch = room(kept, n + 1), room(scratch, n + 1)
+        size = sample(values[offsets[d] : offsets[d + 1]], n, rule, kept, scratch)
         out = append(out, used, kept, size)
         used += size
         ends[d] = used

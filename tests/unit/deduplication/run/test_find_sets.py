@@ -139,7 +139,7 @@ def test_a_word_is_that_of_one_element_in_every_run() -> None:
     assert words([b"a", b"\xff"])[0] != words(["a"])[0]
 
 
-@pytest.mark.parametrize("last", [[], ["\ud800", "c"]])
+@pytest.mark.parametrize("last", [[], ["\ud800", "c"], ["", "a ", "c"], ["a\0", "\0", "", "c", "\0a", "a"]])
 def test_equal_elements_of_several_collections_have_equal_numbers(last: list[str]) -> None:
     elements, collections = ElementNumbers(), [["b", "a", "b"], ["c", "a", "d", "c"], ["e", "b"], last, ["d", "f"]]
     numbers = [n for one in collections for n in elements.of(one, np.array([len(one)]), "sets").tolist()]
