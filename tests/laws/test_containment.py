@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.deduplication.group.leaders import group
 from neardup.deduplication.join.pairs import Pairs
-from neardup.deduplication.join.prefix_join import join_hubs
+from neardup.deduplication.join.prefix_join import join_documents
 from neardup.errors import SettingError
 from neardup.kernels.formulas import CONTAINMENT
 from neardup.kernels.join.prefix_index import PrefixIndex
@@ -41,7 +41,7 @@ def overlapping(sets: Sequence[set[int]], least: Fraction, reference: int = 0) -
 
 def joined(sets: Sequence[set[int]], least: Fraction, measure: int) -> PrefixIndex:
     asked = made_sets.criterion(least, measure)
-    return join_hubs(np.arange(len(sets)), len(sets), MadeStore(sets), asked, 2)  # type: ignore[arg-type]
+    return join_documents(np.arange(len(sets)), len(sets), MadeStore(sets), asked, 2).hubs  # type: ignore[arg-type]
 
 
 @pytest.mark.part(14)

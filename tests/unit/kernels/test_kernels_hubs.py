@@ -22,7 +22,7 @@ from neardup.deduplication.join.prefix_join import (
     HubSearch,
     _frequent,
     empty_index,
-    join_hubs,
+    join_documents,
     pairs_of,
     search_plan,
 )
@@ -37,7 +37,7 @@ CELLS = st.sampled_from([1, 2, 8, 64, 1 << 16])
 
 def join(sets: list[set[int]], threshold: Fraction, documents: list[int] | None = None) -> PrefixIndex:
     numbers = np.array(range(len(sets)) if documents is None else documents, np.int64)
-    return join_hubs(numbers, len(sets), MadeStore(sets), made_sets.criterion(threshold), 2)  # type: ignore[arg-type]
+    return join_documents(numbers, len(sets), MadeStore(sets), made_sets.criterion(threshold), 2).hubs  # type: ignore[arg-type]
 
 
 def found_pairs(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from neardup.deduplication.group import leaders as stage
 from neardup.deduplication.group.leaders import Grouped, group, merge_tables, partner_lists
 from neardup.deduplication.join.pairs import PairRoom, Pairs
-from neardup.deduplication.join.prefix_join import join_hubs
+from neardup.deduplication.join.prefix_join import join_documents
 from neardup.io.writers.scratch import Scratch
 from neardup.kernels.components import best_of_tree, tree_root, unite
 from neardup.kernels.formulas import RESEMBLANCE
@@ -61,7 +61,7 @@ class Example:
     @property
     def hubs(self) -> PrefixIndex:
         least = made_sets.criterion(self.threshold)
-        return join_hubs(np.array(self.inside, np.int64), len(self.sets), MadeStore(self.sets), least, 1)  # type: ignore[arg-type]
+        return join_documents(np.array(self.inside, np.int64), len(self.sets), MadeStore(self.sets), least, 1).hubs  # type: ignore[arg-type]
 
     def grouped(self, groups: str, pairs: str) -> Grouped:
         form = Settings.of(groups=groups, pairs=pairs, threshold=float(self.threshold), threads=2)

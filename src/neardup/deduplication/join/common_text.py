@@ -26,7 +26,7 @@ from neardup.deduplication.join.prefix_join import (
     Prefixes,
     candidates_of,
     index_of,
-    join_hubs,
+    join_documents,
     repeats_of,
 )
 from neardup.deduplication.join.rows import Rows
@@ -313,7 +313,9 @@ def join_in_order(rows: Rows, progress: Progress, rank: Int64s | None = None) ->
     with progress.stage("join", len(documents), "documents"):
         wanted = criterion_of(settings.search)
         criterion = of_multisets(wanted)
-        index = join_hubs(documents, len(documents), bags, criterion, settings.work.threads, rows.related)
+        index = join_documents(
+            documents, len(documents), bags, criterion, settings.work.threads, rows.related
+        ).hubs
         del document_bags
     with progress.stage("lcs", len(documents), "documents") as advance:
         counting = counting_of(settings.search, settings.shingles)

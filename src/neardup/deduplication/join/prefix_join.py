@@ -246,21 +246,6 @@ class HubSearch:
     apart: Bools | None = None
 
 
-def join_hubs(
-    documents: Int64s,
-    total: int,
-    store: ShingleStore,
-    criterion: Criterion,
-    threads: int,
-    related: Related = EVERYONE,
-) -> PrefixIndex:
-    """Build the prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion.
-
-    Only pairs of ``related`` documents are found in them.
-    """
-    return join_documents(documents, total, store, criterion, threads, related).hubs
-
-
 def join_documents(
     documents: Int64s,
     total: int,
@@ -269,7 +254,11 @@ def join_documents(
     threads: int,
     related: Related = EVERYONE,
 ) -> Joined:
-    """Like :func:`join_hubs`, and count the entries that could differ under another key."""
+    """Build the prefix lists of the hub ``documents`` (ascending numbers below ``total``) for a criterion.
+
+    Only pairs of ``related`` documents are found in them. The entries that could differ under another key are
+    counted.
+    """
     if not len(documents):
         return Joined(empty_index(total), 0)
     return joined_sets(documents, total, store.get(documents), criterion, threads, related)

@@ -31,7 +31,7 @@ from neardup.deduplication.join.prefix_join import (
     HubSearch,
     candidates_of,
     hub_table,
-    join_hubs,
+    join_documents,
     joined_sets,
     met_pairs,
 )
@@ -370,7 +370,7 @@ class _CommonTextJoin:
         rows, criterion, threads = self._rows, streams.criterion, streams.threads
         if self._in_order:
             bags, total = of_multisets(criterion), len(self._documents)
-            return join_hubs(self._documents, total, self._store, bags, threads, rows.related), partial(
+            return join_documents(self._documents, total, self._store, bags, threads, rows.related).hubs, partial(
                 candidates_of, bags
             )
         texts = self._sets.sets, self._tokens, criterion, streams.counting, threads

@@ -26,7 +26,6 @@ from neardup.io.place import without_secrets
 from neardup.io.sources import Source, refuse_stdin, whole_digest
 from neardup.runtime import Progress, Silent, new_secret
 from neardup.settings import (
-    KEEP_NONE,
     RECORDS,
     BaseTextSettings,
     GroupSettings,
@@ -38,46 +37,32 @@ from neardup.settings import (
 from neardup.tables import FORMAT_VERSION
 from neardup.unicode import UNICODE_VERSION
 
+IGNORE = Condition.of("--ignore", Inputs, lambda inputs: inputs.ignore is not None)
+IGNORE_COMMON = Condition.of("--ignore-common", BaseTextSettings, lambda base: base.ignore_common > 0)
+DROP = Condition.of("--empty drop", Keep, lambda keep: keep.empty == "drop")
+PASSAGES = Condition(
+    "not with --keep none",
+    (
+        *groups.NOT_NONE.holds,
+        (Purpose, lambda purpose: purpose.action != "group"),
+        (Inputs, lambda inputs: not isinstance(inputs.documents, SetDocuments)),
+    ),
+)
+AUDIT = Condition.of("--audit", SearchSettings, lambda search: search.audit > 0)
+KINDS = Condition.of("--kinds", GroupSettings, lambda grouping: grouping.kinds)
 
-def _ignore(inputs: Inputs) -> bool:
-    return inputs.ignore is not None
-
-
-def _ignore_common(base: BaseTextSettings) -> bool:
-    return base.ignore_common > 0
-
-
-def _passages(keep: Keep, purpose: Purpose, inputs: Inputs) -> bool:
-    no_passages = keep.keep == KEEP_NONE or purpose.action == "group" or isinstance(inputs.documents, SetDocuments)
-    return not no_passages
-
-
-def _drop(keep: Keep) -> bool:
-    return keep.empty == "drop"
-
-
-def _audit(search: SearchSettings) -> bool:
-    return search.audit > 0
-
-
-def _kinds(grouping: GroupSettings) -> bool:
-    return grouping.kinds
-
-
-IGNORE = Condition("--ignore", _ignore)
-IGNORE_COMMON = Condition("--ignore-common", _ignore_common)
-DROP = Condition("--empty drop", _drop)
-PASSAGES = Condition("not with --keep none", _passages)
-AUDIT = Condition("--audit", _audit)
-KINDS = Condition("--kinds", _kinds)
-
-STAGES = (
+READING = (
     Stage(search.bands),
     Stage(search.corpus),
     Stage(search.base_text, IGNORE),
     Stage(search.first_pass),
     Stage(search.common_text, IGNORE_COMMON),
     Stage(search.names),
+)
+"""From inputs to rows: also where the most similar pairs are looked for."""
+
+STAGES = (
+    *READING,
     Stage(search.propose),
     Stage(groups.group_rules),
     Stage(groups.order),

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import NoneType
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from neardup.runtime import Advance, Progress
 
@@ -35,26 +35,30 @@ class Need(NamedTuple):
     optional: bool
 
 
-def _always() -> bool:
-    return True
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class Condition:
     """Whether a stage is in a run; ``words`` say when.
 
-    The types of the parameters of ``holds`` declare the records that it reads, among those given to the run.
+    ``holds`` are pairs of the type of a record, which has to be given to the run, and what has to be true of it.
     """
 
     words: str
-    holds: Callable[..., bool]
+    holds: tuple[tuple[type, Callable[[Any], bool]], ...] = ()
+
+    @classmethod
+    def of(cls, words: str, record: type[R], holds: Callable[[R], bool] = lambda _: True) -> "Condition":
+        """The condition that one record is given, and that this is true of it."""
+        return cls(words, ((record, holds),))
 
     def is_met(self, given: Mapping[type, Any]) -> bool:
         """Whether the condition holds for these records."""
-        return self.holds(*(given.get(need.record) for need in _needs_of(self.holds)))
+        return all(record in given and holds(given[record]) for record, holds in self.holds)
 
 
-ALWAYS = Condition("", _always)
+ALWAYS = Condition("")
 
 
 @dataclass(frozen=True)
@@ -150,11 +154,9 @@ class Pipeline:
     def of(cls, stages: Iterable[Stage], given: Sequence[Any], wanted: Sequence[type]) -> "Pipeline":
         """Those of the stages whose conditions hold for the given records.
 
-        >>> def is_long(text: str | None) -> bool:
-        ...     return len(text or "") > 3
         >>> def half(text: str) -> bytes:
         ...     return text[: len(text) // 2].encode()
-        >>> some = [Stage(half, Condition("--long", is_long))]
+        >>> some = [Stage(half, Condition.of("--long", str, lambda text: len(text) > 3))]
         >>> [len(Pipeline.of(some, [given], []).stages) for given in ("text", "in", 1)]
         [1, 0, 0]
         """

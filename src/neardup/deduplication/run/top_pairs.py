@@ -15,9 +15,9 @@ from neardup.deduplication.join.rows import Rows, Sketches
 from neardup.deduplication.join.shingle_store import DocumentSets
 from neardup.deduplication.join.top_pairs import BestPairs, Wanted, most_similar
 from neardup.deduplication.run.asked_columns import FindKeywords, reference_of
-from neardup.deduplication.run.find import IGNORE, IGNORE_COMMON, given_to
+from neardup.deduplication.run.find import READING, given_to
 from neardup.deduplication.run.pipeline import Meter, Pipeline, Stage
-from neardup.deduplication.run.stages import groups, search
+from neardup.deduplication.run.stages import groups
 from neardup.deduplication.run.stages.records import Inputs, Notes
 from neardup.deduplication.run.tables import COUNTS, MEASURED, pair_table
 from neardup.display import counted, similarity, size
@@ -238,12 +238,7 @@ def _table(
 
 
 STAGES = (
-    Stage(search.bands),
-    Stage(search.corpus),
-    Stage(search.base_text, IGNORE),
-    Stage(search.first_pass),
-    Stage(search.common_text, IGNORE_COMMON),
-    Stage(search.names),
+    *READING,
     Stage(groups.order),
     Stage(similar_pairs),
 )

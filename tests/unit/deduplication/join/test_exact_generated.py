@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup.deduplication.join import prefix_join
-from neardup.deduplication.join.prefix_join import HubSearch, join_hubs, pairs_of
+from neardup.deduplication.join.prefix_join import HubSearch, join_documents, pairs_of
 from neardup.kernels.formulas import COSINE, DICE, LARGER, OVERLAP, RESEMBLANCE
 from support import made_sets, reference_join, reference_search, strategies
 from support.full_run import FULL
@@ -75,7 +75,7 @@ MEASURES = {
 def joined(sets: Sets, threshold: Fraction, threads: int = 2, measure: int = RESEMBLANCE) -> list[tuple[int, ...]]:
     """Return the rows (a, b, |A∩B|, |A|, |B|) that the exact join gives, all documents being hubs."""
     n, asked = len(sets), made_sets.criterion(threshold, measure)
-    hubs = join_hubs(np.arange(n), n, made_sets.MadeStore(sets), asked, threads)  # type: ignore[arg-type]
+    hubs = join_documents(np.arange(n), n, made_sets.MadeStore(sets), asked, threads).hubs  # type: ignore[arg-type]
     everything = HubSearch(asked, np.zeros(n, np.bool_), np.zeros(n, np.int64), None, 0)
     met, over = pairs_of(hubs, everything, threads)
     assert not over.any()

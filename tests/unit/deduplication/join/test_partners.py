@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from neardup.deduplication.join import prefix_join
 from neardup.deduplication.join.prefix_join import (
     HubSearch,
-    join_hubs,
+    join_documents,
     joined_sets,
     pairs_of,
     with_possible_partners,
@@ -101,12 +101,12 @@ def test_sets_of_their_own_leave_and_copies_stay() -> None:
     assert with_possible_partners(*laid, asked, 2).tolist() == [3, 7]
     overlap = made_sets.criterion(Fraction(4, 5), OVERLAP)  # any subset may be a partner
     assert len(with_possible_partners(*laid, overlap, 2)) == 40
-    hubs = join_hubs(np.arange(40), 40, MadeStore(sets), asked, 2)  # type: ignore[arg-type]
+    hubs = join_documents(np.arange(40), 40, MadeStore(sets), asked, 2).hubs  # type: ignore[arg-type]
     met, _ = pairs_of(hubs, everything(asked, hubs), 2)
     table = met.table()
     assert made_sets.pairs_of(table, sets) == {(3, 7): Fraction(57, 63)}
     alone = [values for k, values in enumerate(sets) if k not in (3, 7)]
-    nobody = join_hubs(np.arange(38), 38, MadeStore(alone), asked, 2)  # type: ignore[arg-type]
+    nobody = join_documents(np.arange(38), 38, MadeStore(alone), asked, 2).hubs  # type: ignore[arg-type]
     assert len(pairs_of(nobody, everything(asked, nobody), 2)[0]) == 0
 
 

@@ -278,42 +278,13 @@ def _verify(stores: FeatureStores, pairs: pa.Table, measure: Measure, work: Work
         return verify(pairs, stores.of(measure.features), every_pair(measure.formula), work.threads, advance)
 
 
-def _review(review: ReviewedResult | None) -> bool:
-    return review is not None
-
-
-def _none(keep: Keep) -> bool:
-    return keep.keep == KEEP_NONE
-
-
-def _not_none(keep: Keep) -> bool:
-    return not _none(keep)
-
-
-def _none_decided(keep: Keep, review: ReviewedResult | None) -> bool:
-    return _none(keep) and _review(review)
-
-
-def _is_decided(keep: Keep, review: ReviewedResult | None) -> bool:
-    return _not_none(keep) and _review(review)
-
-
-def _group(purpose: Purpose) -> bool:
-    return purpose.action == "group"
-
-
-def _count(keep: Keep) -> bool:
-    return keep.count
-
-
-DECISIONS = Condition("--decisions", _review)
-NONE = Condition("--keep none", _none)
-NOT_NONE = Condition("not with --keep none", _not_none)
-NONE_DECIDED = Condition("--keep none --decisions", _none_decided)
-DECIDED = Condition("--decisions, not with --keep none", _is_decided)
-COUNT = Condition("--count", _count)
-GROUP = Condition("neardup group", _group)
-
+DECISIONS = Condition.of("--decisions", ReviewedResult)
+NONE = Condition.of("--keep none", Keep, lambda keep: keep.keep == KEEP_NONE)
+NOT_NONE = Condition.of("not with --keep none", Keep, lambda keep: keep.keep != KEEP_NONE)
+NONE_DECIDED = Condition("--keep none --decisions", NONE.holds + DECISIONS.holds)
+DECIDED = Condition("--decisions, not with --keep none", NOT_NONE.holds + DECISIONS.holds)
+COUNT = Condition.of("--count", Keep, lambda keep: keep.count)
+GROUP = Condition.of("neardup group", Purpose, lambda purpose: purpose.action == "group")
 
 FATES = (
     Stage(fates),
