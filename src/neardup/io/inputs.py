@@ -22,5 +22,5 @@ from neardup.io.readers.discovery import SUFFIXES_OF_FILES, find_files, matching
 from neardup.io.readers.fields import EACH, FieldPath, joined_name, parts_of, paths_of, texts_in
 from neardup.io.readers.folders import Discovered, format_of, partition_of, walk
 from neardup.io.readers.rows import as_bytes, read_file_row, row_of
-from neardup.io.readers.sets import ElementNumbers, NumberedSets, SetDocuments, WeightedSets, as_weights
+from neardup.io.readers.sets import ElementNumbers, NumberedSets, SetDocuments, SetElements, as_weights
 from neardup.io.readers.text_files import PLACE, words_in

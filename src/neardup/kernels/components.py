@@ -15,9 +15,9 @@ import numpy as np
 from neardup.kernels.compiler import entry, part
 from neardup.kernels.declarations import Bools, Int32s, Int64, Int64s, Uint64s, record
 from neardup.kernels.join.met_pairs import first_above
-from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, one_side, related, shared_of
+from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, one_side, related, shared_of
 from neardup.kernels.sets import differ_in_more, least_shared, shared_at_least
-from neardup.kernels.sorting import copy_into, heap_sort
+from neardup.kernels.sorting import copy_into, heap_sort, with_space
 
 
 @part
@@ -250,8 +250,7 @@ def crowd_links(hubs, criterion, ends, parent, reference, first, most):
             shared = np.int64(-1) if root == root_y else shared_of(hubs, criterion, x, y)
             if shared >= 0:
                 parent[max(root, root_y)] = min(root, root_y)
-                if used == links.shape[0]:
-                    links = more_rows(links, used)
+                links = with_space(links, used)
                 links[used, 0], links[used, 1], links[used, 2] = x, y, shared
                 used += 1
     return links[:used], hubs.documents.size

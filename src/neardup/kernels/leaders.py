@@ -23,7 +23,7 @@ from neardup.kernels.bits import next_set, no_bits, set_bit
 from neardup.kernels.compiler import entry, part
 from neardup.kernels.declarations import Int64, Int64s, Uint64s, record
 from neardup.kernels.formulas import COSINE
-from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, one_side, related, shared_of
+from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, one_side, related, shared_of
 from neardup.kernels.sets import (
     differ_in_more,
     least_of_product,
@@ -33,7 +33,7 @@ from neardup.kernels.sets import (
     whole_of,
 )
 from neardup.kernels.shingles import mix64
-from neardup.kernels.sorting import heap_sort
+from neardup.kernels.sorting import heap_sort, with_space
 
 
 @record
@@ -344,8 +344,7 @@ def _gather_hub(x, hubs, criterion, met, found, n, old):
             continue
         if n >= MOST_LEADERS:
             break
-        if n == found.shape[0]:
-            found = more_rows(found, n)
+        found = with_space(found, n)
         found[n, 0], found[n, 1], found[n, 2] = hubs.documents[y], shared, whole
         n += 1
     return found, n

@@ -236,10 +236,12 @@ def room(scratch, needed):
 
 
 @part
-def with_more_rows(rows):
-    """Return a copy of ``rows`` (two-dimensional) with room for as many again."""
-    more = np.empty((2 * rows.shape[0], rows.shape[1]), rows.dtype)
-    for i in range(rows.shape[0]):
+def with_space(rows, used):
+    """Return ``rows`` (two-dimensional), or if all are ``used`` a copy with room for as many again."""
+    if used < rows.shape[0]:
+        return rows
+    more = np.empty((2 * used + 16, rows.shape[1]), rows.dtype)
+    for i in range(used):
         for k in range(rows.shape[1]):
             more[i, k] = rows[i, k]
     return more

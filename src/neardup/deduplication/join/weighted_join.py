@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neardup.io.inputs import SetElements
 from neardup.kernels.join import ElementLists, WeightedRows, fill_rests, weighted_pairs
 from neardup.runtime import ordered_map
 from neardup.tables import Bools, Floats, Int64s
@@ -27,14 +28,6 @@ _SLICE = 1 << 12
 
 _KEPT = 1 << 14
 """Sets that are held as whole numbers, at most."""
-
-
-class Weighted(NamedTuple):
-    """Sets of different elements, numbered from 0 in all collections alike, set after set."""
-
-    elements: Int64s  # int64[n]
-    weights: Floats  # float64[n]: 0, or from 10^−50 to 10^50
-    sizes: Int64s  # int64[sets] elements of each
 
 
 class WeightedPairs(NamedTuple):
@@ -73,9 +66,9 @@ def rarities(documents: Int64s, total: int) -> Floats:
     return rounded
 
 
-def weighted_similarity(one: Weighted, other: Weighted, by_product: bool) -> float:
+def weighted_similarity(one: SetElements, other: SetElements, by_product: bool) -> float:
     """Return Σ min / Σ max of two sets of different elements, or their cosine; 1 for two sets without weights."""
-    _, i, j = np.intersect1d(one.elements, other.elements, return_indices=True)
+    _, i, j = np.intersect1d(one.numbers, other.numbers, return_indices=True)
     ours, theirs = one.weights[i], other.weights[j]
     if by_product:
         shared = math.fsum(ours * theirs)
@@ -89,14 +82,15 @@ def weighted_similarity(one: Weighted, other: Weighted, by_product: bool) -> flo
 
 
 def join_weighted(
-    sides: Sequence[Weighted], by_product: bool, threshold: tuple[int, int], threads: int
+    sides: Sequence[SetElements], by_product: bool, threshold: tuple[int, int], threads: int
 ) -> WeightedPairs:
     """Return the pairs of one collection of sets, or of two, ordered by the numbers of the sets.
 
     The measure is Σ min / Σ max, ``by_product`` the cosine, and the threshold a fraction above 0, as (numerator,
-    denominator). Sets without weights above 0 are in no pair. The same for any number of threads.
+    denominator). The different elements of each set have numbers from 0, alike in both, and weights of 0, or from
+    10^−50 to 10^50. Sets without weights above 0 are in no pair. The same for any number of threads.
     """
-    every = np.concatenate([side.elements[side.weights > 0] for side in sides])
+    every = np.concatenate([side.numbers[side.weights > 0] for side in sides])
     documents = np.bincount(every, minlength=1)
     rank = np.empty(len(documents), np.int64)
     rank[np.argsort(documents, kind="stable")] = np.arange(len(documents))
@@ -111,14 +105,14 @@ def join_weighted(
     lists = _lists_of(right.rows, _prefix_sizes(right.rows, least), len(rank))
     partners = _partners(left, right, alone, 0.0 if by_product else least, slack)
 
-    def work(first: int) -> tuple[Int64s, Floats]:
+    def work(first: int) -> Floats:
         chosen = first, min(first + _SLICE, len(left.numbers))
-        pairs, shared = weighted_pairs(left.rows, right.rows, lists, probes, partners, chosen, least, by_product)
-        return pairs, shared
+        found: Floats = weighted_pairs(left.rows, right.rows, lists, probes, partners, chosen, least, by_product)
+        return found
 
-    parts = [*ordered_map(work, range(0, len(left.numbers), _SLICE), threads)]
-    pairs = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in parts)])
-    shared = np.concatenate([np.empty(0), *(part[1] for part in parts)])
+    parts = ordered_map(work, range(0, len(left.numbers), _SLICE), threads)
+    found = np.concatenate([np.empty((0, 3)), *parts])
+    pairs, shared = found[:, :2].astype(np.int64), found[:, 2]
     size_a, size_b = (side.rows.rest[side.rows.offsets[pairs[:, k]]] for k, side in enumerate((left, right)))
     similarity = shared / (size_a * size_b if by_product else size_a + size_b - shared)
     enough = similarity >= value * (1 + slack)
@@ -134,11 +128,11 @@ def join_weighted(
     return WeightedPairs(*(values[order] for values in (a, b, shown, shared, size_a, size_b)))
 
 
-def _rows_of(side: Weighted, rank: Int64s, by_product: bool) -> _Rows:
+def _rows_of(side: SetElements, rank: Int64s, by_product: bool) -> _Rows:
     """The sets with weights above 0, by their totals, with elements by rank."""
     owner = np.repeat(np.arange(len(side.sizes)), side.sizes)
     there = side.weights > 0
-    owner, weights, elements = owner[there], side.weights[there], rank[side.elements[there]]
+    owner, weights, elements = owner[there], side.weights[there], rank[side.numbers[there]]
     sizes = np.bincount(owner, minlength=len(side.sizes))
     totals: Any = np.bincount(owner, weights * weights if by_product else weights, minlength=len(sizes))
     numbers = np.argsort(totals, kind="stable")

@@ -11,10 +11,10 @@ import pyarrow as pa
 from neardup.deduplication.join.criterion import EVERYONE, Related, criterion_of, similarity_of
 from neardup.deduplication.join.prefix_join import HubSearch, joined_sets, pairs_of
 from neardup.deduplication.join.shingle_store import DocumentSets
-from neardup.deduplication.join.weighted_join import Weighted, join_weighted, rarities, weighted_similarity
+from neardup.deduplication.join.weighted_join import join_weighted, rarities, weighted_similarity
 from neardup.display import near_miss
 from neardup.errors import InputError, SettingError
-from neardup.io.inputs import ElementNumbers, NumberedSets, SetDocuments, WeightedSets, as_weights
+from neardup.io.inputs import ElementNumbers, NumberedSets, SetDocuments, SetElements, as_weights
 from neardup.kernels.formulas import DICE, OVERLAP, SHARED
 from neardup.kernels.sets import Criterion
 from neardup.settings import (
@@ -85,11 +85,14 @@ def join(
     [2.0]
     """
     name = _name_of(measure, weights, alpha, beta)
+    named = {"left": left} if right is None else {"left": left, "right": right}
     if name in WEIGHTED:
         settings = Settings.of(threshold=threshold, threads=threads)
-        return _joined_by_weights(left, right, WEIGHTED[name], settings, weights)
+        sides, weighted = _weighted_sides(named, weights)
+        least = ratio(settings.search.threshold)
+        return _table(sides, *join_weighted(weighted, WEIGHTED[name], least, settings.work.threads))
     wanted = _wanted_of(name, threshold, alpha, beta)
-    return _joined_by_counts(left, right, wanted, Settings.of(threads=threads).work.threads)
+    return _joined_by_counts(named, wanted, Settings.of(threads=threads).work.threads)
 
 
 def similarity(
@@ -128,7 +131,7 @@ def similarity(
         return weighted_similarity(weighted[0], weighted[1], WEIGHTED[name])
     wanted = _wanted_of(name, 1, alpha, beta)
     numbers = ElementNumbers(counted=wanted.features == "occurrences")
-    sets = [NumberedSets([given], numbers, where).lists for given, where in ((a, "a"), (b, "b"))]
+    sets = [NumberedSets([given], numbers, where).lists() for given, where in ((a, "a"), (b, "b"))]
     one, other = (element_sets(each, wanted.features).hashes for each in sets)
     if not len(one) and not len(other):
         return float(name != "shared")
@@ -154,23 +157,22 @@ def _name_of(measure: str, weights: object, alpha: object, beta: object) -> str:
     return name
 
 
-def _joined_by_counts(left: object, right: object | None, wanted: "_Wanted", threads: int) -> pa.Table:
+def _joined_by_counts(named: Mapping[str, object], wanted: "_Wanted", threads: int) -> pa.Table:
     numbers = ElementNumbers(counted=wanted.features == "occurrences")
-    named = [("left", left)] if right is None else [("left", left), ("right", right)]
-    sides = [NumberedSets(given, numbers, where) for where, given in named]
-    parts = [element_sets(side.lists, wanted.features) for side in sides]
+    sides = [NumberedSets(given, numbers, where) for where, given in named.items()]
+    parts = [element_sets(side.lists(), wanted.features) for side in sides]
     pairs = _pairs(parts, wanted.criterion, threads)
     a, b, shared, size_a, size_b = (column(pairs, name) for name in pairs.column_names)
     similarity = similarity_of(shared, size_a, size_b, wanted.criterion.measure)
     if wanted.model is not None:
         p, q = wanted.least
         shares = [wanted.model.shares(shared, size_a, size_b, q)]
-        if right is None:  # a measure with a direction holds in either
+        if len(sides) == 1:  # a measure with a direction holds in either
             shares.append(wanted.model.shares(shared, size_b, size_a, q))
         enough = np.any([part * q >= p * whole for part, whole in shares], axis=0)
         similarity = np.max([part / whole for part, whole in shares], axis=0).astype(np.float64)[enough]
         a, b, shared, size_a, size_b = (values[enough] for values in (a, b, shared, size_a, size_b))
-    return _table(sides, a, b if right is None else b - len(sides[0]), similarity, shared, size_a, size_b)
+    return _table(sides, a, b if len(sides) == 1 else b - len(sides[0]), similarity, shared, size_a, size_b)
 
 
 def _table(sides: Sequence[NumberedSets], a: Int64s, b: Int64s, *columns: Int64s | Floats) -> pa.Table:
@@ -179,20 +181,13 @@ def _table(sides: Sequence[NumberedSets], a: Int64s, b: Int64s, *columns: Int64s
     return pa.table({**ends, **dict(zip(names, columns, strict=True))})
 
 
-def _joined_by_weights(
-    left: object, right: object | None, by_product: bool, settings: Settings, weights: object
-) -> pa.Table:
-    sides, weighted = _weighted_sides({"left": left} if right is None else {"left": left, "right": right}, weights)
-    joined = join_weighted(weighted, by_product, ratio(settings.search.threshold), settings.work.threads)
-    return _table(sides, *joined)
-
-
-def _weighted_sides(named: Mapping[str, object], weights: object) -> tuple[list[WeightedSets], list[Weighted]]:
+def _weighted_sides(named: Mapping[str, object], weights: object) -> tuple[list[NumberedSets], list[SetElements]]:
     """The sets of one or two collections, by name, as read and with the weights by which they are joined."""
     numbers = ElementNumbers(counted=True)
-    sides = [WeightedSets(given, numbers, where) for where, given in named.items()]
+    sides = [NumberedSets(given, numbers, where) for where, given in named.items()]
+    read = [side.weighted() for side in sides]
     different, elements, sets_with = np.unique(
-        np.concatenate([side.lists.values.to_numpy() for side in sides]), return_inverse=True, return_counts=True
+        np.concatenate([side.numbers for side in read]), return_inverse=True, return_counts=True
     )
     if weights is None:
         factors = np.ones(len(different))
@@ -204,13 +199,12 @@ def _weighted_sides(named: Mapping[str, object], weights: object) -> tuple[list[
         allowed = "'tf-idf', a mapping of elements to weights, or None: the weights in the sets"
         shown = repr(weights) if isinstance(weights, str) else f"a {type(weights).__name__}"
         raise SettingError(f"weights is {shown}", allowed)
-    weighted, before = [], 0
-    for where, side in zip(named, sides, strict=True):
-        own = elements[before : before + len(side.weights)]
-        before += len(own)
-        sizes = np.diff(side.lists.offsets.to_numpy())
-        weighted.append(Weighted(own, as_weights(side.weights * factors[own], where), sizes))
-    return sides, weighted
+    own = np.split(elements, np.cumsum([len(side.numbers) for side in read])[:-1])
+    products = [
+        SetElements(numbers, side.sizes, as_weights(side.weights * factors[numbers], where))
+        for where, side, numbers in zip(named, read, own, strict=True)
+    ]
+    return sides, products
 
 
 def _weights_of(elements: list[Any], weights: Mapping[Any, float]) -> Floats:

@@ -41,12 +41,12 @@ _COUNTS = f"Whole numbers from 0 to {MOST_COUNTED - 1:,}"
 _SETS = "A list of sets or lists, a mapping of them by id, a list column of Arrow or polars, or a sparse matrix"
 
 
-class _Elements(NamedTuple):
-    """The numbers of the elements of all sets, one set after the other; the given ``counts``, or None: 1 each."""
+class SetElements(NamedTuple):
+    """The numbers of the elements of all sets, one set after the other; the given ``weights``, or None: 1 each."""
 
-    numbers: UInt64s
+    numbers: Any  # uint64[n], or int64[n]
     sizes: Int64s
-    counts: Any = None
+    weights: Any = None
 
 
 class ElementNumbers:
@@ -190,45 +190,55 @@ class ElementNumbers:
 
 
 class NumberedSets:
-    """Sets of the numbers of elements, with repeats as often as counted; ``len`` is the number of sets.
+    """Sets of the numbers of elements; ``len`` is the number of sets.
 
-    ``lists`` (large_list<uint64>) are the sets, and ``names`` (None: positions) the keys of a mapping of sets.
-    ``given`` are the sets of the caller, and ``where`` is their name in messages.
+    ``names`` (None: positions) are the keys of a mapping of sets. ``given`` are the sets of the caller, and
+    ``where`` is their name in messages.
     """
 
     def __init__(self, given: Any, numbers: ElementNumbers, where: str) -> None:
-        elements, offsets = _with_counts(_elements_of(given, numbers, where), numbers, where)
-        self.lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(elements))
+        self._read = _elements_of(given, numbers, where)
+        self._counted, self._where = numbers.counted, where
         self.names = _ids(list(given), where) if isinstance(given, Mapping) else None
 
     def __len__(self) -> int:
-        return len(self.lists)
+        return len(self._read.sizes)
 
     def names_at(self, places: Int64s) -> pa.Array:
         """Return the names of the sets at these places, or the places."""
         return pa.array(places) if self.names is None else self.names.take(pa.array(places))
 
+    def lists(self) -> pa.Array:
+        """Return the sets, large_list<uint64>, with repeats as counted. Raises InputError for weights."""
+        elements, sizes, weights = self._read
+        if weights is not None:
+            counts = _whole_counts(weights, self._where)
+            if not self._counted and len(counts) and counts.max() > 1:
+                raise InputError(
+                    f"{self._where} counts an element {counts.max()} times",
+                    "Without counts, 0 or 1",
+                    "Choose measure multiset, which counts repeats",
+                )
+            owner = np.repeat(np.arange(len(sizes)), sizes)
+            elements, sizes = np.repeat(elements, counts), np.bincount(owner, counts, len(sizes)).astype(np.int64)
+        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(elements))
 
-class WeightedSets(NumberedSets):
-    """Sets of elements with ``weights`` (float64[elements of ``lists``]): as given, or the number of repeats.
+    def weighted(self) -> SetElements:
+        """Return each element once, in order, with its weight: the sum of those given, or of 1 for each repeat.
 
-    ``lists`` have each element once, and those of weight 0 not at all. A weight is from LEAST to
-    MOST.
-    """
-
-    def __init__(self, given: Any, numbers: ElementNumbers, where: str) -> None:
-        read = _elements_of(given, numbers, where)
-        weights = np.ones(len(read.numbers)) if read.counts is None else as_weights(read.counts, where)
-        owner = np.repeat(np.arange(len(read.sizes)), read.sizes)
-        order = np.lexsort((read.numbers, owner))
+        Elements of weight 0 are left out. Raises InputError for a weight that is neither 0 nor from LEAST to MOST.
+        """
+        numbers, sizes, given = self._read
+        weights = np.ones(len(numbers)) if given is None else as_weights(given, self._where)
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        order = np.lexsort((numbers, owner))
         order = order[weights[order] > 0]
-        owner, elements = owner[order], read.numbers[order]
+        owner, numbers = owner[order], numbers[order]
         new = np.ones(len(order), np.bool_)
-        new[1:] = (owner[1:] != owner[:-1]) | (elements[1:] != elements[:-1])
-        self.weights = np.bincount(np.cumsum(new) - 1, weights[order])
-        offsets = np.concatenate(([0], np.cumsum(np.bincount(owner[new], minlength=len(read.sizes)))))
-        self.lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(elements[new]))
-        self.names = _ids(list(given), where) if isinstance(given, Mapping) else None
+        new[1:] = (owner[1:] != owner[:-1]) | (numbers[1:] != numbers[:-1])
+        total = np.bincount(np.cumsum(new) - 1, weights[order])
+        return SetElements(numbers[new], np.bincount(owner[new], minlength=len(sizes)), total)
 
 
 class SetDocuments(HeldDocuments):
@@ -241,7 +251,7 @@ class SetDocuments(HeldDocuments):
     def __init__(self, given: Any, numbers: ElementNumbers, where: str) -> None:
         own = list(given) if isinstance(given, Iterator) else given
         sets = NumberedSets(own, numbers, where)
-        columns = {"text": _texts(sets.lists, numbers)}
+        columns = {"text": _texts(sets.lists(), numbers)}
         if sets.names is not None:
             columns["id"] = sets.names
         super().__init__(ArrowRows(pa.table(columns), lambda stays: _sets_that_stay(own, stays)))
@@ -335,7 +345,7 @@ def _element_error(value: Any, sizes: Int64s, place: int, where: str) -> InputEr
     return InputError(f"Set {row} of {where} holds {shown}", _ELEMENTS, nested)
 
 
-def _elements_of(given: Any, numbers: ElementNumbers, where: str) -> _Elements:
+def _elements_of(given: Any, numbers: ElementNumbers, where: str) -> SetElements:
     if hasattr(given, "tocsr") or hasattr(given, "indptr"):
         return _of_matrix(given, numbers, where)
     if isinstance(given, Mapping):
@@ -359,7 +369,7 @@ def _elements_of(given: Any, numbers: ElementNumbers, where: str) -> _Elements:
     return _of_rows(list(given), numbers, where)
 
 
-def _of_rows(rows: list[Any], numbers: ElementNumbers, where: str) -> _Elements:
+def _of_rows(rows: list[Any], numbers: ElementNumbers, where: str) -> SetElements:
     """The elements of sets, lists, arrays, or mappings of elements to counts; None is an empty set."""
     types = {type_: _is_row(type_) for type_ in set(map(type, rows))}
     if not all(types.values()):
@@ -373,10 +383,10 @@ def _of_rows(rows: list[Any], numbers: ElementNumbers, where: str) -> _Elements:
     if any(issubclass(type_, Mapping) for type_ in types):
         each = [row.values() if isinstance(row, Mapping) else [1] * len(row) for row in rows]
         counts = np.array([*chain.from_iterable(each)])
-        return _Elements(numbers.of([*chain.from_iterable(rows)], sizes, where), sizes, counts)
+        return SetElements(numbers.of([*chain.from_iterable(rows)], sizes, where), sizes, counts)
     if rows and all(isinstance(row, np.ndarray) and row.dtype.kind in "iu" for row in rows):
-        return _Elements(np.concatenate([numbers.of_array(row, where) for row in rows]), sizes)
-    return _Elements(numbers.of([*chain.from_iterable(rows)], sizes, where), sizes)
+        return SetElements(np.concatenate([numbers.of_array(row, where) for row in rows]), sizes)
+    return SetElements(numbers.of([*chain.from_iterable(rows)], sizes, where), sizes)
 
 
 def _is_row(type_: type) -> bool:
@@ -384,7 +394,7 @@ def _is_row(type_: type) -> bool:
     return issubclass(type_, Iterable) and hasattr(type_, "__len__") and not issubclass(type_, str | bytes)
 
 
-def _of_arrow(given: Any, numbers: ElementNumbers, where: str) -> _Elements:
+def _of_arrow(given: Any, numbers: ElementNumbers, where: str) -> SetElements:
     lists = one_array(given) if isinstance(given, pa.ChunkedArray) else given
     if pt.is_fixed_size_list(lists.type) or pt.is_list_view(lists.type) or pt.is_large_list_view(lists.type):
         lists = lists.cast(pa.large_list(lists.type.value_type))
@@ -392,10 +402,10 @@ def _of_arrow(given: Any, numbers: ElementNumbers, where: str) -> _Elements:
         raise InputError(f"{where} holds {lists.type}", _SETS, "Give its column of lists")
     values = lists.flatten()  # without those of null lists
     sizes = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return _Elements(numbers.of_arrow(values, where), sizes)
+    return SetElements(numbers.of_arrow(values, where), sizes)
 
 
-def _of_matrix(matrix: Any, numbers: ElementNumbers, where: str) -> _Elements:
+def _of_matrix(matrix: Any, numbers: ElementNumbers, where: str) -> SetElements:
     """The columns of each row that are not 0, and their values, of a matrix of scipy or one like it."""
     if getattr(matrix, "format", "csr") != "csr" or not hasattr(matrix, "indptr"):
         matrix = matrix.tocsr()
@@ -403,7 +413,7 @@ def _of_matrix(matrix: Any, numbers: ElementNumbers, where: str) -> _Elements:
     numbers.require(f"rows of a matrix with {matrix.shape[1]:,} columns", where)
     data = np.asarray(getattr(matrix, "data", np.ones(len(columns), np.int64)))
     sizes: Int64s = np.diff(np.asarray(matrix.indptr)).astype(np.int64)
-    return _Elements(columns.astype(np.uint64), sizes, data)
+    return SetElements(columns.astype(np.uint64), sizes, data)
 
 
 def _whole_counts(counts: Any, where: str) -> Int64s:
@@ -425,20 +435,3 @@ def as_weights(weights: Any, where: str) -> Floats:
         given = f"{where} has a weight of {weights[wrong[0]]}"
         raise InputError(given, f"Weights of 0, or from {LEAST} to {MOST}", "Drop or scale the weights")
     return np.asarray(real, np.float64)
-
-
-def _with_counts(read: _Elements, numbers: ElementNumbers, where: str) -> tuple[UInt64s, Int64s]:
-    """The elements, each as often as it is counted, and the offsets of the sets."""
-    elements, sizes = read.numbers, read.sizes
-    if read.counts is not None:
-        counts = _whole_counts(read.counts, where)
-        if not numbers.counted and len(counts) and counts.max() > 1:
-            raise InputError(
-                f"{where} counts an element {counts.max()} times",
-                "Without counts, 0 or 1",
-                "Choose measure multiset, which counts repeats",
-            )
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-        elements = np.repeat(elements, counts)
-        sizes = np.bincount(np.repeat(owner, counts), minlength=len(sizes))
-    return elements, np.concatenate(([0], np.cumsum(sizes)))

@@ -11,9 +11,8 @@ import numpy as np
 
 from neardup.kernels.compiler import entry, part
 from neardup.kernels.declarations import Int32s, Int64s, Uint64s, record
-from neardup.kernels.join.prefix_index import more_rows
 from neardup.kernels.sets import least_shared
-from neardup.kernels.sorting import first_at_least, first_within
+from neardup.kernels.sorting import first_at_least, first_within, with_space
 
 
 @record
@@ -168,8 +167,7 @@ def partners(hashes, offsets, begin, drawn, criterion, enough, often):
             shared = np.int64(counts[s])
             counts[s] = 0
             if is_pair(shared, size, drawn.sizes[s], criterion):
-                if used == found.shape[0]:
-                    found = more_rows(found, used)
+                found = with_space(found, used)
                 found[used, 0], found[used, 1], found[used, 2] = d, s, shared
                 used += 1
         d += 1

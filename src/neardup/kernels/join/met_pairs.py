@@ -22,7 +22,6 @@ from neardup.kernels.join.prefix_index import (
     FARTHEST,
     above,
     farthest,
-    more_rows,
     one_side,
     related,
     restricted,
@@ -36,7 +35,7 @@ from neardup.kernels.sets import (
     shared_at_least,
     smallest_partner,
 )
-from neardup.kernels.sorting import first_within
+from neardup.kernels.sorting import first_within, with_space
 
 _ONE, _6, _16, _63 = np.uint64(1), np.uint64(6), np.uint64(16), np.uint64(63)
 _AT_ONCE = 8
@@ -296,15 +295,6 @@ def _smaller_partners(hubs, criterion, x, searched, seen, reference, limit):
 
 
 @part
-def _entered(found, used, x, y, shared):
-    """Enter the row x, y, |x∩y| at place ``used`` of ``found``; return the table, a larger one if it was full."""
-    if used == found.shape[0]:
-        found = more_rows(found, used)
-    found[used, 0], found[used, 1], found[used, 2] = x, y, shared
-    return found
-
-
-@part
 def _larger_partners(hubs, criterion, x, searched, asked, found, used):
     """Enter the pairs of x with larger documents in ``found`` from ``used`` on; return (found, used).
 
@@ -320,7 +310,8 @@ def _larger_partners(hubs, criterion, x, searched, asked, found, used):
             at, shared = _next_swept(hubs, criterion, x, (at + 1, high, 1), searched, reference)
             if at == high:
                 break
-            found = _entered(found, used, x, row[at], shared)
+            found = with_space(found, used)
+            found[used, 0], found[used, 1], found[used, 2] = x, row[at], shared
             used += 1
         return found, used
     for e in range(hubs.begin[x], hubs.probes[x]):
@@ -333,7 +324,8 @@ def _larger_partners(hubs, criterion, x, searched, asked, found, used):
                 break
             shared = shared_inside(hubs, criterion, searched, x, hubs.members[j])
             if shared >= 0:
-                found = _entered(found, used, x, hubs.members[j], shared)
+                found = with_space(found, used)
+                found[used, 0], found[used, 1], found[used, 2] = x, hubs.members[j], shared
                 used += 1
     return found, used
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from neardup.kernels.compiler import entry, part
 from neardup.kernels.declarations import Int32s, Int64s, Uint64s, record
-from neardup.kernels.join.prefix_index import more_rows, related
+from neardup.kernels.join.prefix_index import related
 from neardup.kernels.sets import part_of, shared_at_least, whole_of
+from neardup.kernels.sorting import with_space
 
 _FEW = 256
 """Entries of lists that are read before the bounds are looked at."""
@@ -192,8 +193,7 @@ def nearest(lists, span, top, least, formula):
             filled = _enter(best, filled, value)
             if filled == best.size:
                 bar = max(bar, best[0])
-            if written == len(rows):
-                rows = more_rows(rows, written)
+            rows = with_space(rows, written)
             rows[written, 0], rows[written, 1], rows[written, 2] = y, new, shared
             written += 1
         kept = before

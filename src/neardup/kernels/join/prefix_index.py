@@ -197,15 +197,6 @@ def marked_shingles(hashes, starts, sizes, entries, owner, marked):
     return found, of, in_prefix
 
 
-@part
-def more_rows(rows, used):
-    """Return a table of twice the rows with the first ``used`` of ``rows`` (int64[·, 3])."""
-    larger = np.empty((2 * used + 16, 3), np.int64)
-    for i in range(used):
-        larger[i, 0], larger[i, 1], larger[i, 2] = rows[i, 0], rows[i, 1], rows[i, 2]
-    return larger
-
-
 @part(inline=True)
 def one_side(across, x, y):
     """Return whether x and y are on one side."""

@@ -28,7 +28,7 @@ import numpy as np
 
 from neardup.kernels.compiler import entry, part
 from neardup.kernels.declarations import Float64s, Int64s, record
-from neardup.kernels.sorting import copy_into, first_within, with_more_rows
+from neardup.kernels.sorting import first_within, with_space
 
 _MERGED = 4
 """To merge a member of a prefix list costs about as much as this many additions (measured)."""
@@ -143,17 +143,17 @@ def _fill_spans(left, lists, x, begin, end, half, partners, spans):
 
 @entry(
     "WeightedRows, WeightedRows, ElementLists, int64[:], int64[:, :], (int64, int64), float64, bool"
-    " -> (int64[:, :], float64[:])"
+    " -> float64[:, :]"
 )
 def weighted_pairs(left, right, lists, probes, partners, chosen, least, by_product):
-    """Return the pairs (int64[n, 2]) with ``chosen`` sets of the left side, and Σ min or Σ products (float64[n]).
+    """Return the pairs with ``chosen`` sets of the left side as rows (x, y, Σ min or Σ products), float64[n, 3].
 
     ``chosen`` are the first set and the one after the last. The prefix of x ends before the place ``probes[x]``
     (int64[sets]). Its partners are among the sets of the right side from ``partners[x, 0]`` to before
     ``partners[x, 1]`` (int64[sets, 2]), whose ``lists`` these are. A pair has a measure of ``least`` or above: the
     threshold less the rounding errors.
     """
-    pairs, common, used = np.empty((64, 2), np.int64), np.empty(64, np.float64), 0
+    found, used = np.empty((64, 3), np.float64), 0  # which has the numbers of 2³² sets exactly
     sets, longest = right.offsets.size - 1, np.int64(0)
     totals, met = np.full(sets, -1.0), np.empty(sets, np.int64)
     for x in range(chosen[0], chosen[1]):
@@ -175,10 +175,7 @@ def weighted_pairs(left, right, lists, probes, partners, chosen, least, by_produ
             total, totals[y] = totals[y], -1.0
             if total < _least_of(left.rest[first], right.rest[right.offsets[y]], least, by_product):
                 continue
-            if used == common.size:
-                more = np.empty(2 * used, np.float64)
-                copy_into(more, 0, common, used)
-                pairs, common = with_more_rows(pairs), more
-            pairs[used, 0], pairs[used, 1], common[used] = x, y, total
+            found = with_space(found, used)
+            found[used, 0], found[used, 1], found[used, 2] = x, y, total
             used += 1
-    return pairs[:used].copy(), common[:used].copy()
+    return found[:used].copy()

@@ -10,7 +10,7 @@ import numpy as np
 from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64
 from neardup.kernels.sketch.documents import unit_hashes
-from neardup.kernels.sorting import append, room, with_more_rows
+from neardup.kernels.sorting import append, room, with_space
 from neardup.kernels.text.hashing import is_ascii, token_edges
 from neardup.kernels.text.spans import normalise_with_origin, token_places
 from neardup.kernels.text.tokens import NONE, SINGLE, WORD, tokenise
@@ -348,8 +348,7 @@ def marked_windows(tokens, ends, form, again, portions):
             if extended == portion:
                 runs[used - 1, 1] += 1
                 continue
-            if used == runs.shape[0]:
-                runs = with_more_rows(runs)
+            runs = with_space(runs, used)
             runs[used, 0], runs[used, 1], runs[used, 2] = begin + i, begin + i + 1, portion
             used += 1
             extended = portion

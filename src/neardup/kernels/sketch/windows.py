@@ -10,7 +10,7 @@ import numpy as np
 from neardup.kernels.compiler import entry, part
 from neardup.kernels.shingles import mix64, shingle_hashes
 from neardup.kernels.sketch.documents import unit_hashes
-from neardup.kernels.sorting import copy_into, heap_sort, room, with_more_rows
+from neardup.kernels.sorting import copy_into, heap_sort, room, with_space
 
 HEAD = 4
 """The first tokens of a whole short item, by which it is looked for; no such item has fewer."""
@@ -179,15 +179,6 @@ def _place_of(value, wanted, table):
 
 
 @part
-def _appended(met, n_met, d, place):
-    """``met`` with one more row, in a larger array if it is full."""
-    if n_met == met.shape[0]:
-        met = with_more_rows(met)
-    met[n_met, 0], met[n_met, 1] = d, place
-    return met
-
-
-@part
 def _distinct(met, begin, end):
     """Sort the rows of one text by place, each place once; return the new end."""
     if end - begin < 2:
@@ -230,7 +221,8 @@ def windows_met(batch, tables, form, key, shingles, short):
             for k in range(_proposed(hashes, count, bitmap, proposed)):
                 place = _place_of(hashes[proposed[k]], wanted, table)
                 if place >= 0:
-                    met = _appended(met, n_met, d, place)
+                    met = with_space(met, n_met)
+                    met[n_met, 0], met[n_met, 1] = d, place
                     n_met += 1
         if heads.size > 0 and n >= HEAD:
             count = shingle_hashes(tokens, n, HEAD, key.shingles, hashes)
@@ -248,7 +240,8 @@ def windows_met(batch, tables, form, key, shingles, short):
                         left &= ~bit
                         place = _place_of(mix64(value), whole, whole_table)
                         if place >= 0:
-                            met = _appended(met, n_met, d, wanted.size + place)
+                            met = with_space(met, n_met)
+                            met[n_met, 0], met[n_met, 1] = d, wanted.size + place
                             n_met += 1
         n_met = _distinct(met, begin, n_met)
     return met[:n_met]
@@ -301,8 +294,7 @@ def items_met(met, probes, sets, least):
             for w in range(offsets[item], offsets[item + 1]):
                 shared += _has(met, begin, end, places[w])
             if shared >= least[item]:
-                if n_enough == enough.shape[0]:
-                    enough = with_more_rows(enough)
+                enough = with_space(enough, n_enough)
                 enough[n_enough, 0], enough[n_enough, 1], enough[n_enough, 2] = met[begin, 0], item, shared
                 n_enough += 1
         begin = end
