@@ -107,12 +107,12 @@ def join_weighted(
 
     def work(first: int) -> Floats:
         chosen = first, min(first + _SLICE, len(left.numbers))
-        found: Floats = weighted_pairs(left.rows, right.rows, lists, probes, partners, chosen, least, by_product)
-        return found
+        joined: Floats = weighted_pairs(left.rows, right.rows, lists, probes, partners, chosen, least, by_product)
+        return joined
 
     parts = ordered_map(work, range(0, len(left.numbers), _SLICE), threads)
-    found = np.concatenate([np.empty((0, 3)), *parts])
-    pairs, shared = found[:, :2].astype(np.int64), found[:, 2]
+    joined = np.concatenate([np.empty((0, 3)), *parts])
+    pairs, shared = joined[:, :2].astype(np.int64), joined[:, 2]
     size_a, size_b = (side.rows.rest[side.rows.offsets[pairs[:, k]]] for k, side in enumerate((left, right)))
     similarity = shared / (size_a * size_b if by_product else size_a + size_b - shared)
     enough = similarity >= value * (1 + slack)

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hint
 
 from neardup.runtime import Advance, Progress
 
+R = TypeVar("R")
+
 
 @dataclass
 class Meter:
@@ -33,9 +35,6 @@ class Need(NamedTuple):
 
     record: type
     optional: bool
-
-
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,14 @@ from neardup.tables import CANDIDATES, VERIFIED, column
 HELD = (ExactJoin, HeldSets)
 """Sets of documents in memory, which the stages find by the store of the rows."""
 
+DECISIONS = Condition.of("--decisions", ReviewedResult)
+NONE = Condition.of("--keep none", Keep, lambda keep: keep.keep == KEEP_NONE)
+NOT_NONE = Condition.of("not with --keep none", Keep, lambda keep: keep.keep != KEEP_NONE)
+NONE_DECIDED = Condition("--keep none --decisions", NONE.holds + DECISIONS.holds)
+DECIDED = Condition("--decisions, not with --keep none", NOT_NONE.holds + DECISIONS.holds)
+COUNT = Condition.of("--count", Keep, lambda keep: keep.count)
+GROUP = Condition.of("neardup group", Purpose, lambda purpose: purpose.action == "group")
+
 
 def group_rules(search: SearchSettings, keep: Keep, grouping: GroupSettings, work: Work) -> GroupRules:
     """Say how pairs become groups."""
@@ -277,14 +285,6 @@ def _verify(stores: FeatureStores, pairs: pa.Table, measure: Measure, work: Work
     with meter.stage("verify", pairs.num_rows, "pairs") as advance:
         return verify(pairs, stores.of(measure.features), every_pair(measure.formula), work.threads, advance)
 
-
-DECISIONS = Condition.of("--decisions", ReviewedResult)
-NONE = Condition.of("--keep none", Keep, lambda keep: keep.keep == KEEP_NONE)
-NOT_NONE = Condition.of("not with --keep none", Keep, lambda keep: keep.keep != KEEP_NONE)
-NONE_DECIDED = Condition("--keep none --decisions", NONE.holds + DECISIONS.holds)
-DECIDED = Condition("--decisions, not with --keep none", NOT_NONE.holds + DECISIONS.holds)
-COUNT = Condition.of("--count", Keep, lambda keep: keep.count)
-GROUP = Condition.of("neardup group", Purpose, lambda purpose: purpose.action == "group")
 
 FATES = (
     Stage(fates),
