@@ -13,22 +13,28 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
-from neardup.collection import Collection
 from neardup.display import similarity
 from neardup.review.desk.desk import Desk
 from neardup.review.live.app import READ, Served, review_app, templates
 from neardup.review.source import QUEUES, Decide, DrawSeconds, HandOut, Question
 from neardup.service.web.middleware import Tokens
 from support.browser import COLOURS, RULES, another, chromium, served, violations
-from support.desk_pages import key_of, press, said
+from support.desk_pages import (
+    COUNCIL,
+    LONG_NAME,
+    LONG_NOTE,
+    desk_over,
+    judge_all,
+    key_of,
+    pairs_of,
+    press,
+    said,
+    unbroken_texts,
+)
 from support.full_run import FULL
 from support.made_reviews import make_result
 from support.messages import has_parts
 
-COUNCIL = (
-    "The council met on the third of March. It heard a report about the lights along the coast, and about the "
-    "cost of oil. Nobody spoke against it. "
-)
 ARABIC = "يغلق مكتب الميناء يوم الجمعة لأن الرصيف قيد الإصلاح. على القوارب القادمة استخدام الرصيف الشمالي 12. "
 
 
@@ -470,40 +476,6 @@ def test_the_bar_of_a_phone_has_at_most_95_pixels(chrome: Any, matter: tuple[Des
     desk.undo("Ann")
 
 
-LONG_NAME, LONG_NOTE = f"Beatrice.{'b' * 100}@example.org", f"see {'n' * 150}"
-
-
-def unbroken_texts() -> dict[str, str]:
-    """Two groups whose names, words and lines have few places to break."""
-    folder = "contracts/" + "framework_agreement_of_the_year_" * 3
-    texts = {f"{folder}/v{n}.txt": f"{COUNCIL} {'x' * 120} price {n} {'0123456789' * 12}" for n in range(5)}
-    address = f"https://example.org/{'path/' * 40}"
-    return texts | {f"b-{n}": f"{'Total 1,200.00 | ' * 30} {address}" + "row " * n for n in range(3)}
-
-
-def pairs_of(desk: Desk) -> list[tuple[int, int]]:
-    """Return the members of all groups, each with its representative."""
-    groups = [desk.group(line.key).members for line in desk.groups(Question()).lines]
-    heads = [next(each.key for each in members if each.representative) for members in groups]
-    return [
-        (each.key, head) for head, group in zip(heads, groups, strict=True) for each in group if each.key != head
-    ]
-
-
-def judge_all(desk: Desk, person: str, note: str) -> tuple[int, int]:
-    """Hand out, tag and decide all pairs, look at half of them twice, and return one that waits for that."""
-    seen = itertools.count(desk.history(limit=1)[0].number if desk.history(limit=1) else 0)
-    desk.hand_out(HandOut("", "size", (("Ann", 1), (person, 1)), 1, False, "Max", next(seen)))
-    for pair in pairs_of(desk):
-        desk.tag(pair[0], "t" * 200, True, "Ann", next(seen))
-        desk.decide(Decide("pair", "duplicate", "Ann", next(seen), pair=pair, note=note))
-    desk.draw_seconds(DrawSeconds((person,), 100, 1, "Max", next(seen)))
-    ((_, _, pair),) = desk.second_reviews().waiting
-    waiting = desk.decide_second(pair, "not alike", note, person, next(seen)).next
-    assert waiting is not None
-    return waiting
-
-
 def addresses_of(path: str, desk: Desk, waiting: tuple[int, int]) -> list[str]:
     """Return addresses of a page, in each of its states."""
     views = ("", "?view=list", "?view=quotes", "?full=1&numbers=off&lines=written", "?queue=outside")
@@ -522,14 +494,62 @@ def addresses_of(path: str, desk: Desk, waiting: tuple[int, int]) -> list[str]:
     return states.get(path, [path])
 
 
-def desk_over(kind: str, folder: Path, stack: ExitStack) -> Desk:
-    """A desk over the result or the collection of these texts, which closes with the stack."""
-    if kind == "result":
-        return stack.enter_context(closing(Desk.open(make_result(folder, unbroken_texts(), threshold=0.3))))
-    collection = stack.enter_context(Collection(folder / "matter.neardup"))
-    rows = [{"id": id, "text": text} for id, text in unbroken_texts().items()]
-    collection.add(rows, near=0.3, on_near="link")
-    return stack.enter_context(closing(Desk.of_collection(collection)))
+def test_the_bar_of_a_phone_is_as_high_with_conflicts_and_second_verdicts(chrome: Any, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        desk = desk_over("result", tmp_path, stack)
+        judge_all(desk, LONG_NAME, LONG_NOTE)
+        url = stack.enter_context(served(review_app(desk, Served(by=LONG_NAME))))
+        page = chrome.new_context(base_url=url, viewport={"width": 390, "height": 844}).new_page()
+        stack.callback(page.context.close)
+        for each in ("/", "/batches"):
+            page.goto(each)
+            counts = ["conflict", "second verdict"]
+            assert [
+                each.split(maxsplit=1)[1].rstrip("s") for each in page.locator(".progress a").all_inner_texts()
+            ] == counts
+            assert page.locator("header.bar").bounding_box()["height"] <= 95
+
+
+LEFTS = """selector => [...document.querySelectorAll(selector)].map(row =>
+    [...row.children].slice(1).map(cell => Math.round(cell.getBoundingClientRect().left)).join())"""
+
+
+@pytest.mark.parametrize("width", [1366, 390])
+def test_the_rows_of_a_line_have_their_columns_below_each_other(chrome: Any, tmp_path: Path, width: int) -> None:
+    """Names of other lengths move no column; they are cut where they are alike, and amounts are whole."""
+    people = ("Li", "Ada Berg", "Tom Horn", "Bartholomew Quackenbush of the Northern Harbour Company")
+    texts = {
+        f"Employment_Agreement_of_the_year_{'_'.join(person.split())}_{n}.txt": COUNCIL * 3
+        + f"The salary is {n}4,444.00 euros, and the place is {person}."
+        for n, person in enumerate(people, 1)
+    }
+    with ExitStack() as stack:
+        desk = stack.enter_context(closing(Desk.open(make_result(tmp_path, texts, threshold=0.3))))
+        url = stack.enter_context(served(review_app(desk, Served(by="Ann"))))
+        page = chrome.new_context(base_url=url, viewport={"width": width, "height": 844}).new_page()
+        stack.callback(page.context.close)
+        page.goto(f"/groups/{desk.groups(Question()).lines[0].key}")
+        lefts = page.evaluate(LEFTS, "table.alike tr[data-members]")
+        assert (len(lefts), len(set(lefts))) == (3, 1)
+        names = page.locator("table.alike tr[data-members] > th a").all_inner_texts()
+        assert names == ["…Ada_Berg_2.txt", "…Li_1.txt", "…Tom_Horn_3.txt"]
+        amounts = page.locator("table.alike tr[data-members] > td:nth-child(2)")
+        assert all(cell.evaluate("one => one.scrollWidth <= one.clientWidth") for cell in amounts.all())
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1366, 2), (390, 1)])
+def test_the_values_of_two_documents_are_below_each_other_on_a_phone(
+    chrome: Any, matter: tuple[Desk, str], width: int, columns: int
+) -> None:
+    desk, url = matter
+    with closing(chrome.new_context(base_url=url, viewport={"width": width, "height": 844})) as context:
+        page = context.new_page()
+        page.goto("/pairs/{}/{}".format(*pairs_of(desk)[0]))
+        cells = [
+            cell.bounding_box() for cell in page.locator("table.documents tbody tr").first.locator("td").all()
+        ]
+        assert len({round(cell["x"]) for cell in cells}) == columns
+        assert width == 1366 or min(cell["width"] for cell in cells) > 340
 
 
 @pytest.mark.parametrize("kind", ["result", "collection"])

@@ -425,6 +425,34 @@ def test_columns_of_the_documents_are_fields(tmp_path: Path) -> None:
     desk.close()
 
 
+@pytest.mark.parametrize(
+    ("moments", "values"),
+    [
+        ([f"2024-03-{1 + n % 2:02}T10:00:{n:02}Z" for n in range(20)], ["2024-03-01", "2024-03-02"]),
+        ([f"2024-{1 + n % 3:02}-{1 + n:02}T10:00:00Z" for n in range(20)], ["2024-01", "2024-02", "2024-03"]),
+        ([f"{2010 + n // 7}-{1 + n % 12:02}-{1 + n:02} 10:00" for n in range(20)], ["2010", "2011", "2012"]),
+        ([f"title {n}" for n in range(20)], []),  # as many as groups
+    ],
+)
+def test_moments_are_counted_by_their_days_months_or_years(
+    tmp_path: Path, moments: list[str], values: list[str]
+) -> None:
+    rows = [
+        {"id": f"{n}-{k}", "text": f"{chr(97 + n) * 9} {TEXTS['fox']} {f'{n}x' * 9}{'.' * k}", "when": moment}
+        for n, moment in enumerate(moments)
+        for k in (0, 1)
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    nd.find(tmp_path / "rows.jsonl", id="id", threshold=1.0).save(tmp_path / "result")
+    with closing(Desk.open(tmp_path / "result")) as desk:
+        desk.wait_until_sorted()
+        facets = {facet.name: facet.values for facet in desk.groups(Question(limit=1)).facets}
+        facet = facets.get("When", ())
+        assert sorted(value.words for value in facet) == values
+        for value in facet:
+            assert desk.groups(Question(value.clause)).found == value.groups
+
+
 def dated(folder: Path, days: dict[str, str]) -> Path:
     """A result of one group: mails that grow by a sentence, with these days in the order of growth."""
     rows, text = [], TEXTS["fox"]

@@ -139,6 +139,8 @@ class Facets:
         if np.bincount(codes[np.unique(documents[known])]).max(initial=0) < 2:
             return  # each value is that of one document, as a name is
         counts = self._group_counts(groups[known], codes[documents][known].astype(np.int64), len(values))
+        if counts.max(initial=0) < 2 and np.count_nonzero(counts) > MOST_VALUES:
+            return  # each value is that of one group, as a title is
         for number in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist():
             if counts[number]:
                 yield FacetValue(values[number], clause_of(name, values[number], "="), int(counts[number]))

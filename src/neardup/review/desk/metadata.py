@@ -19,16 +19,52 @@ DATE, SUBJECT = "date", "subject"
 """The column of results that has the dates of documents."""
 MOST_DISTINCT = 64
 """A column with more different values is not one of few values."""
+MOST_DATES, _DAY, _MONTH, _YEAR = 12, 10, 7, 4
+"""Different days of a column before they count as months, and months as years; the characters of each."""
 LOOKED_AT, HELD_COLUMNS, AT_ONCE = 1000, 3, 500
 """Documents that are read for the names of columns, columns that are kept, and subjects that are read at once."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _DATE = re.compile(r"[12]\d{3}(-\d{2}){0,2}", re.ASCII)
+_TIME = re.compile(r"[12]\d{3}-\d{2}(?:-\d{2}(?:[T ].*)?)?", re.ASCII)
 _COMPARED = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 
 _PARTS = re.compile(r"\d+|[^\W\d_]+")
 
 _STAGES = {"outline": -2, "draft": -1, "copy": 1, "new": 1, "rev": 1, "revised": 1, "final": 2, "signed": 3}
 """Words of names that say how far a version is; 0 for all others."""
+
+
+class FewValues:
+    """The different values of a column by number, and the number of each document or −1; of times the days.
+
+    Days are counted as months where they are many, and months as years: a list of moments sorts nothing.
+    """
+
+    def __init__(self, documents: int) -> None:
+        self.codes: dict[str, int] = {}
+        self.column: NDArray[np.int8] = np.full(documents, -1, np.int8)
+        self._width = _DAY
+
+    def add(self, document: int, value: str) -> bool:
+        """Note the value of a document; return whether the column is still one of few values."""
+        if _TIME.fullmatch(value):
+            while self._name_of(value) not in self.codes and len(self.codes) >= MOST_DATES and self._width > _YEAR:
+                self._make_wider()
+        name = self._name_of(value)
+        if name not in self.codes and len(self.codes) == MOST_DISTINCT:
+            return False
+        self.column[document] = self.codes.setdefault(name, len(self.codes))
+        return True
+
+    def _name_of(self, value: str) -> str:
+        return value[: self._width] if _TIME.fullmatch(value) else value
+
+    def _make_wider(self) -> None:
+        """Count days as months, or months as years."""
+        self._width = _MONTH if self._width == _DAY else _YEAR
+        wider: dict[str, int] = {}
+        of = [wider.setdefault(self._name_of(value), len(wider)) for value in self.codes]
+        self.codes, self.column = wider, np.array([*of, -1], np.int8)[self.column]
 
 
 class Metadata:
@@ -66,17 +102,12 @@ class Metadata:
         """Read the columns of few different values."""
         if not self.names:
             return
-        sorts: dict[str, tuple[dict[str, int], NDArray[np.int8]]] = {
-            name: ({}, np.full(len(self._documents), -1, np.int8)) for name in self.names
-        }
+        sorts = {name: FewValues(len(self._documents)) for name in self.names}
         for document, values in self._values(self._documents.rows):
             for name in [name for name in values if name in sorts]:
-                codes, column = sorts[name]
-                if len(codes) == MOST_DISTINCT and values[name] not in codes:
+                if not sorts[name].add(document, str(values[name])):
                     del sorts[name]
-                else:
-                    column[document] = codes.setdefault(str(values[name]), len(codes))
-        self.sorts = {name: (list(codes), column) for name, (codes, column) in sorts.items() if len(codes) > 1}
+        self.sorts = {name: (list(few.codes), few.column) for name, few in sorts.items() if len(few.codes) > 1}
 
     def _values(self, rows: Int64s) -> Iterator[tuple[int, Mapping[str, Any]]]:
         if self._texts is not None:

@@ -22,7 +22,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from neardup.display import columns, counted, distinct, duration, middle_cut
+from neardup.display import columns, counted, distinct, duration, middle_cut, without_common
 from neardup.display.pictures import Histogram
 from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
 from neardup.io.decisions import Action
@@ -144,6 +144,7 @@ def templates() -> Environment:
         marks_of=marks_of,
         brief=brief,
         not_yet=NOT_YET,
+        without_common=without_common,
     )
     environment.globals["commands"] = environment.get_template("commands.html").module
     return environment

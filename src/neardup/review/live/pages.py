@@ -356,6 +356,7 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
         "folder": folder,
         "heading": middle_cut(_name_of(first, view.members, folder), 2 * NAME_WIDTH),
         "short": dict(zip(ids, names, strict=True)),
+        "apart": dict(zip(ids, distinct(names, NAME_WIDTH), strict=True)),
         "begin": begin or "",
         "following": end if end < len(view.members) else None,
         "came": came_from(request),
