@@ -487,9 +487,10 @@ class Verifier:
         for row, doc in self.docs.items():
             line = ranks.get(row, {"first": row})
             doc.within = [self._value(doc, name) for name in self.set["within"]]
-            doc.carried = line.get("attachments")
+            doc.carried = line.get("attachments") or []
             doc.across = not doc.new if self.set["no_self"] else self._value(doc, self.set["across"])
-            key = doc.units, repr((doc.within, doc.across, doc.carried))
+            parts = [part for part in doc.carried if part["sha256"] != "beside"]  # that is a file of its sample
+            key = doc.units, repr((doc.within, doc.across, parts))
             key = row if doc.units == () and self.set["empty"] != "one" else key
             text = unicodedata.normalize("NFC", (doc.text or "").removeprefix("\ufeff"))
             text = re.sub(SPACES, " ", text).strip(" ")
@@ -812,12 +813,12 @@ class Verifier:
         empty = "keep" if self.run["action"] == "group" and self.set["empty"] == "drop" else self.set["empty"]
         why = "without text" + (", and empty is drop" if empty == "drop" else ": there is nothing to compare")
         for doc in (doc for doc in self.all if self.whole and not doc.place["reference"]):
-            line = lines.get(self.typed(doc.id))
+            line = lines.get(id := self.typed(doc.id), {})
             if line and (doc.rejected or doc.units is None or (self.cleaned and doc.units)):
                 derived.append(line | {"kind": UNSEEN, "reason": UNSEEN})
             elif not doc.rejected and doc.units == () and empty != "one":
-                row = {"id": self.typed(doc.id), "kind": "without text", "bytes": len(doc.data), "reason": why}
-                derived.append(row | {"kept": empty != "drop"})
+                row = {"id": id, "kind": "without text", "bytes": len(doc.data), "kept": empty != "drop"}
+                derived.append(row | {"reason": UNSEEN if "files beside it" in line.get("reason", "") else why})
         return derived if self.whole else [dict.fromkeys(line, UNSEEN) for line in lines.values()]
 
     def _kept(self):

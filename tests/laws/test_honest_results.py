@@ -32,8 +32,9 @@ READING = {
     "nested": ("--text", "messages[].content", "--id", "meta.id"),
     "two columns": ("--text", "title,body"),
 }
-PARTLY = {"invalid bytes", "texts", "zip", "tar", "new characters"}
-"""Inputs that are not looked at as a whole: the number of invalid bytes, pictures, archives, new characters."""
+PARTLY = {"invalid bytes", "texts", "zip", "tar", "new characters", "samples", "mails", "office files"}
+"""Inputs that are not looked at as a whole: invalid bytes, pictures, archives, new characters, files of samples,
+attachments, and office files."""
 REMOVED = {"csv": 3, "semicolons": 3, "several": 3}
 """Removed rows that are not looked at as a whole: the added columns of CSV, and rows of several files."""
 SEEN = (

@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from support.command_line import exit_status
+from support.made_files import docx_of, html_of
 
 Rows = list[dict[str, Any]]
 
@@ -141,6 +143,37 @@ def texts(folder: Path) -> list[Path]:
     return [folder / "letters"]
 
 
+def samples(folder: Path) -> list[Path]:
+    """Files that share their names up to the suffix, of the same words but for signs, or of others."""
+    for number, row in enumerate(documents()[:40]):
+        written(folder / "samples" / f"{number // 2}.txt", row["text"].encode())
+        other = row["text"].replace(" ", " -- ", 1) if number % 4 else documents()[-1]["text"]
+        written(folder / "samples" / f"{number // 2}.md", other.encode())
+    return [folder / "samples"]
+
+
+def mails(folder: Path) -> list[Path]:
+    """Mails of which some have equal texts, with the same attachment, another one or none."""
+    for number, row in enumerate(documents()[:40]):
+        for copy in range(2):
+            mail = EmailMessage()
+            mail["From"], mail["Subject"] = "a@example.org", row["id"]
+            mail.set_content(row["text"], cte="quoted-printable")
+            if number % 3:
+                mail.add_attachment(f"plan {number % 3 * copy}", filename="plan.txt")
+            written(folder / "mails" / f"{number}-{copy}.eml", mail.as_bytes())
+    return [folder / "mails"]
+
+
+def office(folder: Path) -> list[Path]:
+    """Each text as a Word document, as a page and as plain text, with the same and with other names."""
+    for number, row in enumerate(documents()[:40]):
+        for suffix, made_of in (("docx", docx_of), ("html", html_of), ("txt", str.encode)):
+            place = folder / "office" / (suffix if number % 2 else "all") / f"{number}.{suffix}"
+            written(place, made_of(row["text"]))
+    return [folder / "office"]
+
+
 def zipped(folder: Path) -> list[Path]:
     with zipfile.ZipFile(folder / "letters.zip", "w") as archive:
         for row in documents()[:20]:
@@ -234,6 +267,9 @@ INPUTS: dict[str, Callable[[Path], list[Path]]] = {
     "two columns": of_bytes("two.csv", lambda: in_csv(two_columns(), ";")),
     "texts": texts,
     "zip": zipped,
+    "samples": samples,
+    "mails": mails,
+    "office files": office,
     "several": several,
     "same names": same_names,
     "numbers": lambda folder: numbered(folder, range(100)),
