@@ -33,6 +33,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "similarity of texts": (lambda: nd.similarity(A, B), "neardup.compare"),
     "dice": (lambda: nd.dice({1}, {2}), "'similarity'"),
     "minhash": (lambda: nd.minhash(), "'MinHash'"),
+    "sketch": (lambda: nd.sketch("a"), "'MinHash' or 'SimHash'"),
     "MinHashLSH": (lambda: nd.MinHashLSH(threshold=0.5), "'Index'"),
     "jacard": (lambda: nd.jacard(A, B), "'jaccard'"),
     "num_perm": (lambda: nd.MinHash(num_perm=128), "'slots'"),

@@ -25,6 +25,7 @@ PEERS: Mapping[str, str] = {
     "top_pairs": "nearest nearest_neighbors nearest_neighbours kneighbors extract extract_one most_similar "
     "min_hash_lsh_forest lsh_forest",
     "passages": "suffix_array exact_substring repeated_substrings",
+    "MinHash SimHash": "sketch sketches signature signatures fingerprint",
     "MinHash": "lean_min_hash r_min_hash c_min_hash min_hash_vectorizer min_hash_signature",
     "Index": "min_hash_lsh async_min_hash_lsh lsh_index r_min_hash_lsh hash_index reverse_index",
     "HammingIndex": "simhash_index",

@@ -144,12 +144,11 @@ def similarity(
 
 def _name_of(measure: str, weights: object, alpha: object, beta: object) -> str:
     """The name of a measure of sets. Raises SettingError for others, and for parameters of another measure."""
-    allowed = (*_OF_SETS, *WEIGHTED, *OF_JOINS)
-    name = {**aliases(), **WEIGHTED_ALIASES}.get(str(measure), str(measure))
+    allowed, others = (*_OF_SETS, *WEIGHTED, *OF_JOINS), {**aliases(), **WEIGHTED_ALIASES}
+    name = others.get(str(measure), str(measure))
     if name not in allowed:
-        raise SettingError(
-            f"measure is {measure!r}", f"Of sets: {', '.join(allowed)}", near_miss(measure, allowed)
-        )
+        near = near_miss(measure, (*allowed, *others))
+        raise SettingError(f"measure is {measure!r}", f"Of sets: {', '.join(allowed)}", near)
     if weights is not None and name not in WEIGHTED:
         raise SettingError(f"weights given with measure {name!r}", f"With {' or '.join(WEIGHTED)}", "Choose one")
     if name != "tversky" and (alpha, beta) != (None, None):

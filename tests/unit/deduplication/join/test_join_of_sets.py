@@ -299,6 +299,7 @@ def test_settings_out_of_range_are_refused() -> None:
         ({"threshold": 80}, ("threshold is 80", "0.8")),
         ({"threshold": 0}, ("threshold is 0", "above 0")),
         ({"measure": "lcs"}, ("measure is 'lcs'", "multiset")),
+        ({"measure": "jacard"}, ("measure is 'jacard'", "Did you mean 'jaccard'?")),
         ({"measure": "vocabulary"}, ("measure is 'vocabulary'", "resemblance")),
     ]
     for settings, parts in cases:
