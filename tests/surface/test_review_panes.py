@@ -520,7 +520,7 @@ def test_the_rows_of_a_line_have_their_columns_below_each_other(chrome: Any, tmp
     people = ("Li", "Ada Berg", "Tom Horn", "Bartholomew Quackenbush of the Northern Harbour Company")
     texts = {
         f"Employment_Agreement_of_the_year_{'_'.join(person.split())}_{n}.txt": COUNCIL * 3
-        + f"The salary is {n}4,444.00 euros, and the place is {person}."
+        + f"The salary is {n}4,444.00 euros from {n} May 202{n} on, and the place is {person}."
         for n, person in enumerate(people, 1)
     }
     with ExitStack() as stack:
@@ -535,6 +535,11 @@ def test_the_rows_of_a_line_have_their_columns_below_each_other(chrome: Any, tmp
         assert names == ["…Ada_Berg_2.txt", "…Li_1.txt", "…Tom_Horn_3.txt"]
         amounts = page.locator("table.alike tr[data-members] > td:nth-child(2)")
         assert all(cell.evaluate("one => one.scrollWidth <= one.clientWidth") for cell in amounts.all())
+        desk.decide(Decide("pair", "duplicate", "Ann", 0, pair=pairs_of(desk)[0]))
+        page.reload()
+        decided = page.locator("table.alike tr[data-members] .tag")
+        assert (decided.count(), violations(page)) == (1, [])
+        assert set(page.evaluate(LEFTS, "table.alike tr[data-members]")) == set(lefts)
 
 
 @pytest.mark.parametrize(("width", "columns"), [(1366, 2), (390, 1)])
