@@ -103,40 +103,44 @@ def rare_prefixes(hashes, starts, sizes, repeats, criterion):
     before, so that at most |x| − place are shared (the positional filter of Xiao, Wang, Lin and Yu 2008). That
     bounds the partner: ``reach``.
     """
-    total, most = np.int64(0), np.int64(0)
-    for size in sizes:
-        total += max(size - fewest_shared(size, criterion) + 1, 0)
-        most = max(most, size)
+    mask, total, most = np.uint64(repeats.size - 1), np.int64(0), np.int64(0)
+    first, largest = np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.int64)
+    for x in range(sizes.size):
+        size, unique = sizes[x], np.int64(0)
+        for i in range(starts[x], starts[x] + size):
+            unique += repeats[hashes[i] & mask] == 0
+        largest[x], first[x] = largest_partner(size, size - unique, criterion), unique
+        wanted = size - fewest_shared(size, criterion) + 1 - unique
+        if size > 0 and wanted > 0:
+            total += wanted
+            most = max(most, size)
     entries, owner, reach = np.empty(total, np.uint64), np.empty(total, np.int32), np.empty(total, np.int32)
-    largest, places, keys = np.zeros(sizes.size, np.int64), np.empty(most, np.int64), np.zeros(256, np.int64)
+    places, keys = np.empty(most, np.int64), np.zeros(256, np.int64)
     used = 0
     for x in range(sizes.size):
         start, size = starts[x], sizes[x]
-        may_fail = size - fewest_shared(size, criterion)
-        unique = _places_by_class(hashes, start, size, repeats, may_fail, places, keys)
-        largest[x] = largest_partner(size, size - unique, criterion)
-        if size == 0 or unique > may_fail:
+        last = size - fewest_shared(size, criterion)
+        if size == 0 or first[x] > last:
             continue
+        _fill_places(hashes, start, size, repeats, last, places, keys)
         for i in range(size):
-            if unique <= places[i] <= may_fail:
+            if first[x] <= places[i] <= last:
                 entries[used], owner[used] = hashes[start + i], x
                 reach[used] = min(largest_partner(size, size - places[i], criterion), np.int64(FARTHEST))
                 used += 1
-    return entries[:used], owner[:used], largest, reach[:used]
+    return entries, owner, largest, reach
 
 
 @part
-def _places_by_class(hashes, start, size, repeats, last, places, keys):
-    """Write the place of each shingle in the order of prefixes to ``places``, and return how many are unique.
+def _fill_places(hashes, start, size, repeats, last, places, keys):
+    """Fill ``places`` (int64) with the place of each shingle in the order of prefixes: by class, then by hash.
 
-    Places after ``last`` may be any number after it. ``keys`` (int64[256]) are zeros, and are so again in the end.
+    A place after ``last`` may be any other after it. ``keys`` (int64[256]) are zeros, and are zeros on return.
     """
-    mask, unique = np.uint64(repeats.size - 1), np.int64(0)
+    mask = np.uint64(repeats.size - 1)
     if size <= _FEW:  # comparisons cost less than classes, and have no branch
         for i in range(size):
-            of_class = np.int64(repeats[hashes[start + i] & mask])
-            keys[i] = of_class * _FEW + i
-            unique += of_class == 0
+            keys[i] = np.int64(repeats[hashes[start + i] & mask]) * _FEW + i
         for i in range(size):
             place = np.int64(0)
             for j in range(size):
@@ -144,22 +148,21 @@ def _places_by_class(hashes, start, size, repeats, last, places, keys):
             places[i] = place
         for i in range(size):
             keys[i] = 0
-        return unique
+        return
     for i in range(size):
         keys[repeats[hashes[start + i] & mask]] += 1
-    unique, before, of_class = keys[0], np.int64(0), np.int64(0)
+    before, of_class = np.int64(0), np.int64(0)
     while of_class < keys.size and before <= last:
         keys[of_class], before = before, before + keys[of_class]
         of_class += 1
-    for i in range(size):  # ascending hashes: within a class the order is the hash
+    for i in range(size):  # ascending hashes, which is the order within a class
         at = np.int64(repeats[hashes[start + i] & mask])
         places[i] = keys[at] if at < of_class else size
         keys[at] += 1
     for i in range(size):
         keys[repeats[hashes[start + i] & mask]] = 0
-    for of_other in range(of_class):  # those without a shingle have a place, too
+    for of_other in range(of_class):  # those without a shingle of this set
         keys[of_other] = 0
-    return unique
 
 
 @entry("uint64[:], out uint64[:] -> None")
