@@ -25,12 +25,12 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 435,  # 432 before measures of weights, and members that differ alike
-    "import lines": 6915,  # 6,838 before measures of weights
+    "modules": 432,
+    "import lines": 6869,
     "modules below 100 lines": 11,
     "constants after the first function": 181,
     "modules named by a participle": 0,
-    "functions named by one participle": 110,
+    "functions named by one participle": 109,
     "locals named found": 285,
     "locals named at": 194,
     "locals named made": 41,

@@ -3,63 +3,13 @@
 ``spellings`` has the right spelling of guessed names.
 """
 
+# mypy: implicit-reexport
+# ruff: noqa: F401, I001
+# fmt: off
+
 from neardup.display.spellings import meant, near_miss
 from neardup.display.words import (
-    ALL_LEFT_OUT,
-    BASE_TEXT_ONLY,
-    BYTE_UNITS,
-    TAB,
-    WITHOUT_TEXT,
-    Extent,
-    Fragment,
-    Line,
-    aligned_lines,
-    beginning,
-    colour_line,
-    columns,
-    counted,
-    distinct,
-    duration,
-    escaped_parts,
-    middle_cut,
-    number,
-    percent,
-    printable,
-    shorten,
-    similarity,
-    size,
-    tail,
-    visible,
-    without_common,
+    ALL_LEFT_OUT, BASE_TEXT_ONLY, BYTE_UNITS, TAB, WITHOUT_TEXT, Extent, Fragment, Line, aligned_lines,
+    beginning, colour_line, columns, counted, distinct, duration, escaped_parts, middle_cut, number, percent,
+    printable, shorten, similarity, size, tail, visible, without_common,
 )
-
-__all__ = [
-    "ALL_LEFT_OUT",
-    "BASE_TEXT_ONLY",
-    "BYTE_UNITS",
-    "TAB",
-    "WITHOUT_TEXT",
-    "Extent",
-    "Fragment",
-    "Line",
-    "aligned_lines",
-    "beginning",
-    "colour_line",
-    "columns",
-    "counted",
-    "distinct",
-    "duration",
-    "escaped_parts",
-    "meant",
-    "middle_cut",
-    "near_miss",
-    "number",
-    "percent",
-    "printable",
-    "shorten",
-    "similarity",
-    "size",
-    "tail",
-    "visible",
-    "without_common",
-]
