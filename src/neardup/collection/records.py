@@ -325,6 +325,13 @@ class Added(PlainData):
     near: list[NearCopy] = field(default_factory=list)
     base_only: int = 0
 
+    def count(self, part: Any) -> None:
+        """Add the counts and lists of a record with some of these fields; the recall is that of the first one."""
+        for each in fields(part):
+            if each.name != "recall":
+                setattr(self, each.name, getattr(self, each.name) + getattr(part, each.name))
+        self.recall = part.recall if self.recall is None else self.recall
+
     def reject(self, problem: Problem) -> None:
         """Count a row that is not added, and keep it if it is among the first."""
         self.rejected += 1

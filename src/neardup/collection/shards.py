@@ -13,7 +13,6 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import fields as fields_of
 from dataclasses import replace
 from functools import partial as bound
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, Unpack
@@ -578,12 +577,7 @@ def _summed_additions(parts: Iterable[Added]) -> Added:
     """Return the results of several additions as one; lists are joined."""
     total = Added()
     for part in parts:
-        for each in fields_of(part):
-            value = getattr(part, each.name)
-            if each.name == "recall":
-                total.recall = value if total.recall is None else total.recall
-            else:
-                setattr(total, each.name, getattr(total, each.name) + value)
+        total.count(part)
     return total
 
 

@@ -152,13 +152,6 @@ class AddedAnswer:
         """Return the counts of an addition."""
         return cls(*(getattr(added, field.name) for field in fields(cls)))
 
-    def count_into(self, added: Added) -> None:
-        """Add the counts to those of earlier requests."""
-        for field in fields(self):
-            if field.name != "recall":
-                setattr(added, field.name, getattr(added, field.name) + getattr(self, field.name))
-        added.recall = self.recall
-
 
 @dataclass(frozen=True)
 class RemovedAnswer:

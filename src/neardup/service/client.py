@@ -149,7 +149,7 @@ class Client(Public):
             if done := added.added + added.replaced:
                 error.add_note(f"{done:,} documents of this call were stored before this one")
             raise
-        counts.count_into(added)
+        added.count(counts)
 
     def put(
         self,
@@ -161,7 +161,7 @@ class Client(Public):
         """Add a document, or replace the one of this id; doing it again changes nothing."""
         body = {"text": text, "metadata": {} if metadata is None else metadata, **_arrival_fields(arrival)}
         added = Added()
-        self._sender.send(answers.AddedAnswer, "PUT", "/v1/documents", body, id=usable_id(id)).count_into(added)
+        added.count(self._sender.send(answers.AddedAnswer, "PUT", "/v1/documents", body, id=usable_id(id)))
         return added
 
     def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
