@@ -26,7 +26,16 @@ TEXTS = {
 }
 BASES = {
     *("PlainData", "AdviceRecord", "ComparisonRecord", "ContaminationRecord", "ExplanationRecord", "ResultRecord"),
-    *("JoinSettings", "TextSettings", "WithLikeness", "StoredDocuments", "Questions", "ShardView", "Store"),
+    *(
+        "JoinSettings",
+        "TextSettings",
+        "WithLikeness",
+        "OfFamily",
+        "StoredDocuments",
+        "Questions",
+        "ShardView",
+        "Store",
+    ),
     *(
         "SqliteLookups",
         "PostgresStore",

@@ -263,8 +263,21 @@ class PlainSlotFamily(SlotFamily["Signature"]):
         return Signature(self, self.merged(one.values, other.values), one.of_ids)
 
 
+class OfFamily(PlainData):
+    """A record of signatures that a ``family`` made, of texts, or ``of_ids``."""
+
+    family: Any
+    of_ids: bool
+
+    @property
+    def provenance(self) -> Provenance:
+        """How they were made: family, parameters, seeds, versions."""
+        provenance: Provenance = self.family.provenance(self.of_ids)
+        return provenance
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Signature(PlainData):
+class Signature(OfFamily):
     """The signature of one set: ``values`` [slots]; ``a | b`` is that of the union, if the family supports it."""
 
     _data = "provenance", "values"
@@ -272,11 +285,6 @@ class Signature(PlainData):
     family: SlotFamily[Any]
     values: NDArray[Any]
     of_ids: bool = False
-
-    @property
-    def provenance(self) -> Provenance:
-        """How it was made."""
-        return self.family.provenance(self.of_ids)
 
     @property
     def is_empty(self) -> bool:

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.display.view import PlainData
 from neardup.errors import FormatError
 from neardup.kernels.sketch import ALL, common, common_of_pairs, sample_sets, sample_texts
 from neardup.settings import Settings
@@ -36,6 +35,7 @@ from neardup.text.sketch.cleaning import text_batch
 from neardup.text.sketch.documents import form_of
 from neardup.text.sketch.families import (
     Ids,
+    OfFamily,
     ShingleFamily,
     mix_ids,
     offsets_of,
@@ -43,7 +43,7 @@ from neardup.text.sketch.families import (
     text_arrays,
     whole_number,
 )
-from neardup.text.sketch.provenance import Estimate, Provenance, html, require_same, signature_table
+from neardup.text.sketch.provenance import Estimate, html, require_same, signature_table
 from neardup.unicode import unicode_tables
 
 _COUNTED = "sampled shingles"
@@ -178,7 +178,7 @@ class BottomK(SampledShingles):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Samples(PlainData):
+class Samples(OfFamily):
     """The samples of n documents: sample d is ``hashes[offsets[d]:offsets[d + 1]]``, sorted.
 
     ``hashes`` uint64, ``offsets`` int64[n + 1].
@@ -207,11 +207,6 @@ class Samples(PlainData):
             raise IndexError(f"there are {len(self)} samples, and none has number {number}")
         begin, end = self.offsets[number % len(self)], self.offsets[number % len(self) + 1]
         return Sample(self.family, self.hashes[begin:end], self.of_ids)
-
-    @property
-    def provenance(self) -> Provenance:
-        """How they were made."""
-        return self.family.provenance(self.of_ids)
 
     def downsample(self, scale: int) -> Samples:
         """Return the samples of the same documents in a coarser ``scale``; see :meth:`Sample.downsample`."""
@@ -264,7 +259,7 @@ class Samples(PlainData):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sample(PlainData):
+class Sample(OfFamily):
     """The sample of one set: ``hashes`` uint64, sorted. ``a | b`` is the sample of the union, ``a & b`` of the
     intersection.
     """
@@ -274,11 +269,6 @@ class Sample(PlainData):
     family: SampledShingles
     hashes: UInt64s
     of_ids: bool = False
-
-    @property
-    def provenance(self) -> Provenance:
-        """How it was made."""
-        return self.family.provenance(self.of_ids)
 
     @property
     def is_whole(self) -> bool:

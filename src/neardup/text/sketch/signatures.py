@@ -15,14 +15,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.display.view import PlainData
 from neardup.errors import FormatError, InputError, NeardupError
 from neardup.io.outputs import write_table
 from neardup.io.sources import read_table
 from neardup.settings import Settings
 from neardup.tables import Floats, Int64s, UInt64s
 from neardup.text.sketch.buckets import BucketMinHash
-from neardup.text.sketch.families import PlainSlotFamily, SlotFamily, whole_number
+from neardup.text.sketch.families import OfFamily, PlainSlotFamily, SlotFamily, whole_number
 from neardup.text.sketch.minhash import MinHash, WeightedMinHash
 from neardup.text.sketch.provenance import KEY, Provenance, html, require_same, signature_column
 from neardup.text.sketch.samples import BottomK, SampledShingles, Samples
@@ -127,7 +126,7 @@ FAMILIES: dict[str, Any] = {kind.family: kind for kind in _KINDS}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Signatures(PlainData):
+class Signatures(OfFamily):
     """Signatures of one family and the ``ids`` of their documents (an Arrow array).
 
     ``values`` is the array that ``sketch()`` of the ``family`` returns ([n, slots], or fingerprints), or its
@@ -150,11 +149,6 @@ class Signatures(PlainData):
     def _repr_html_(self) -> str:
         slots = 0 if isinstance(self.values, Samples) else getattr(self.family, "slots", 0)
         return html("Signatures", [("documents", f"{len(self):,}")], self.provenance.parameters, slots)
-
-    @property
-    def provenance(self) -> Provenance:
-        """How they were made: family, parameters, seeds, versions."""
-        return self.family.provenance(self.of_ids)
 
     def resemblances(self, pairs: Any, other: "Signatures | None" = None) -> Floats:
         """Return the estimated resemblance (float64[m]) of ``pairs`` of rows, the second of ``other`` if given.
