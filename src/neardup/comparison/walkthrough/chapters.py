@@ -228,8 +228,8 @@ def bar_section(explained: ExplanationRecord, width: int) -> Section:
     lines: list[str] = []
     for i in sorted(order[:SHOWN_PAIRS]):
         pair = explained.pairs[i]
-        letters = (explained.documents[position].label for position in (pair.a, pair.b))
-        lines += [""] * bool(lines) + [f"  {' and '.join(letters)}, exact {similarity(pair.resemblance)}"]
+        title = f"  {explained.letters(pair, ' and ')}, exact {similarity(pair.resemblance)}"
+        lines += [*[""] * bool(lines), title]
         lines.append(f"  {'slots':>{column}}  {_axis(plot, top)}  estimate, interval, held")
         for name, drawn in zip(names, explained.drawn, strict=True):
             estimate = drawn.estimates[i]
@@ -256,7 +256,7 @@ def _pictures(explained: ExplanationRecord, shown: list[int], names: list[str]) 
     """Yield the same bars as pictures, one for each pair."""
     for i in shown:
         pair = explained.pairs[i]
-        letters = " and ".join(explained.documents[position].label for position in (pair.a, pair.b))
+        letters = explained.letters(pair, " and ")
         bars, shares = [], []
         for name, drawn in zip(names, explained.drawn, strict=True):
             estimate, label = drawn.estimates[i], counted(drawn.slots, "slot") if name.isdecimal() else name
@@ -281,11 +281,6 @@ def _axis(width: int, top: float) -> str:
     return "".join(line)
 
 
-def pair_of(explained: ExplanationRecord, pair: Exact) -> str:
-    """Return the letters of a pair."""
-    return f"{explained.documents[pair.a].label} {explained.documents[pair.b].label}"
-
-
 def _equal_values(drawn: DrawnHashes) -> dict[tuple[int, int], tuple[int, tuple[int, ...]]]:
     """Each (slot, document) whose value other documents have, too: the number of their colour, and all of them."""
     equal: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {}
@@ -302,7 +297,7 @@ def _shingle_at(explained: ExplanationRecord, row: int) -> str:
 
 def _minima(explained: ExplanationRecord, drawn: DrawnHashes) -> dict[tuple[int, int], Mark]:
     """The marks of values that are a MinHash, by row and slot from 0."""
-    equal, labels = _equal_values(drawn), _labels(explained)
+    equal, labels = _equal_values(drawn), explained.labels
     marks: dict[tuple[int, int], Mark] = {}
     for slot, origins in enumerate(drawn.origins[:FEW].tolist()):
         for row in set(origins) - {-1}:
@@ -311,10 +306,6 @@ def _minima(explained: ExplanationRecord, drawn: DrawnHashes) -> dict[tuple[int,
             colour = next((equal[slot, document][0] for document in those if (slot, document) in equal), None)
             marks[row, slot] = Mark(words, colour, bold=True)
     return marks
-
-
-def _labels(explained: ExplanationRecord) -> tuple[str, ...]:
-    return tuple(document.label for document in explained.documents)
 
 
 def _documents(explained: ExplanationRecord) -> Section:
@@ -351,11 +342,7 @@ def _sets_section(explained: ExplanationRecord) -> Section:
             "Each different shingle has a row, in sorted order. 1: the document holds it, 0: it does not. "
             "Textbooks call this the characteristic matrix.",
         ),
-        (
-            ShownTable(
-                ("row", "shingle", *_labels(explained)), (*rows, sizes), frozenset((1,)), _origins(explained)
-            ),
-        ),
+        (ShownTable(("row", "shingle", *explained.labels), (*rows, sizes), frozenset((1,)), _origins(explained)),),
     )
 
 
@@ -380,7 +367,7 @@ def _functions(explained: ExplanationRecord, drawn: DrawnHashes, width: int) -> 
     if drawn.chosen is not None:
         marks = ("*" if chosen else " " for row in drawn.chosen for chosen in row)
         values = [[value + next(marks) for value in row] for row in values]
-    labels = _labels(explained)
+    labels = explained.labels
     cells = max((len(value) for row in values for value in row), default=1)
     fit = min(drawn.permutations.shape[1], max((width - 6 - 3 * len(labels)) // (max(cells, 3) + 2), 1))
     rows = tuple(
@@ -449,7 +436,7 @@ def _row_by_row(explained: ExplanationRecord, drawn: DrawnHashes, width: int) ->
     if not drawn.functions:
         return
     title = f"Signatures, row by row{of_family(explained, drawn)}"
-    labels, values = _labels(explained), drawn.permutations
+    labels, values = explained.labels, drawn.permutations
     digits, room = len(str(values.max(initial=0))), width - GAP - len("start")
     few, many = (room // ((max(head, digits) + GAP) * len(labels)) for head in (len("h9 A"), len("h16 A")))
     fit = min(max(many, min(few, 9)), values.shape[1])
@@ -495,7 +482,7 @@ def _first_equal(explained: ExplanationRecord, drawn: DrawnHashes) -> Iterator[s
     for (slot, document), (_, group) in equal.items():
         row = int(drawn.origins[slot, document])
         sharing = [one for one in group if drawn.origins[slot, one] == row]
-        names = " and ".join(explained.documents[one].label for one in sharing)
+        names = " and ".join(explained.labels[one] for one in sharing)
         if len(sharing) > 1 and (shingle := _shingle_at(explained, row)):
             place = f"row {row + explained.first_row}: {shingle}"
             yield f"For example, the smallest value of {names} under h{slot + 1} is that of {place}."
@@ -508,7 +495,7 @@ def _signature_tables(
     explained: ExplanationRecord, drawn: DrawnHashes, shown: int, width: int
 ) -> Iterator[ShownTable]:
     """Yield a table with the rows the values come from; if it is too wide, one without them, or several."""
-    labels, equal = _labels(explained), _equal_values(drawn)
+    labels, equal = explained.labels, _equal_values(drawn)
     values, origins = drawn.signatures[:shown].tolist(), drawn.origins[:shown].tolist()
     marks = {place: Mark(colour=colour) for place, (colour, _) in equal.items()}
     cells = [["-"] * len(labels) for _ in values]
@@ -536,7 +523,7 @@ def _widest(cells: list[list[str]]) -> int:
 
 def _similarities(explained: ExplanationRecord) -> Section:
     rows: tuple[tuple[str, ...], ...] = tuple(
-        (pair_of(explained, pair), number(pair.shared), number(pair.union), similarity(pair.resemblance))
+        (explained.letters(pair), number(pair.shared), number(pair.union), similarity(pair.resemblance))
         for pair in explained.pairs
     )
     head: tuple[str, ...] = ("pair", "|A∩B|", "|A∪B|", "exact")
@@ -561,7 +548,7 @@ def _matrices(explained: ExplanationRecord) -> Drawing:
 
     The estimates are those with the most slots.
     """
-    drawn, labels = max(explained.drawn, key=lambda drawn: drawn.slots), _labels(explained)
+    drawn, labels = max(explained.drawn, key=lambda drawn: drawn.slots), explained.labels
     exact = [[1.0] * len(labels) for _ in labels]
     estimated = [[1.0] * len(labels) for _ in labels]
     for pair, estimate in zip(explained.pairs, drawn.estimates, strict=True):
@@ -597,14 +584,14 @@ def _estimates(drawn: DrawnHashes) -> Iterator[tuple[str, str, str]]:
 
 def _bands(explained: ExplanationRecord, drawn: DrawnHashes, bands: Bands) -> Section:
     count = len(bands.buckets)
-    labels = _labels(explained)
+    labels = explained.labels
     buckets = tuple(
         (str(i), _span(i, bands.rows), " | ".join(" ".join(labels[index] for index in bucket) for bucket in band))
         for i, band in enumerate(bands.buckets[:SHOWN_BANDS], 1)
     )
     rows = tuple(
         (
-            pair_of(explained, pair),
+            explained.letters(pair),
             similarity(pair.resemblance),
             similarity(bands.probability(pair)),
             f"{bands.shared_count(pair)} of {count}",
@@ -649,7 +636,7 @@ def _curve(explained: ExplanationRecord, bands: Bands) -> Picture:
     marked: list[tuple[str, float]] = []
     for pair in sorted(explained.pairs, key=lambda pair: pair.resemblance):
         if pair.union:
-            name = pair_of(explained, pair)
+            name = explained.letters(pair)
             if marked and pair.resemblance - marked[-1][1] < APART:
                 marked[-1] = (f"{marked[-1][0]}, {name}", marked[-1][1])
             else:

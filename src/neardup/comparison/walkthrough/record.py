@@ -180,8 +180,17 @@ class ExplanationRecord(PlainData):
         drawn = ", ".join(f"{drawn.family} {drawn.slots}" for drawn in self.drawn)
         return f"Explanation({len(self.documents)} documents, {self.rows} shingles; {drawn})"
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The letters of the documents."""
+        return tuple(document.label for document in self.documents)
+
+    def letters(self, pair: Exact, between: str = " ") -> str:
+        """Return the letters of a pair."""
+        return f"{self.labels[pair.a]}{between}{self.labels[pair.b]}"
+
     def _labels(self, pair: Exact) -> dict[str, Any]:
-        return {"a": self.documents[pair.a].label, "b": self.documents[pair.b].label}
+        return {"a": self.labels[pair.a], "b": self.labels[pair.b]}
 
     def _shingles(self) -> Iterator[dict[str, Any]]:
         for number, (shingle, members) in enumerate(zip(self.shingles, self.held, strict=True), self.first_row):
@@ -212,10 +221,7 @@ class ExplanationRecord(PlainData):
         return {
             "rows": bands.rows,
             "left_over": bands.left_over,
-            "buckets": [
-                [[self.documents[position].label for position in bucket] for bucket in band]
-                for band in bands.buckets
-            ],
+            "buckets": [[[self.labels[at] for at in bucket] for bucket in band] for band in bands.buckets],
             "pairs": [
                 self._labels(pair)
                 | {"shared_bands": bands.shared_count(pair), "probability": bands.probability(pair)}

@@ -92,14 +92,8 @@ class Plan(PlainData):
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data, with the recall it reaches at its threshold."""
-        return {
-            "threshold": self.threshold,
-            "recall": self.recall,
-            "slots": self.slots,
-            "bands": list(self.bands),
-            "recall_at_threshold": self.probability(self.threshold),
-            "curve": [list(point) for point in self.curve()],
-        }
+        curve = [list(point) for point in self.curve()]
+        return {**super().as_dict(), "recall_at_threshold": self.probability(self.threshold), "curve": curve}
 
 
 def even_bands(slots: int, bands: int) -> tuple[int, ...]:

@@ -132,15 +132,8 @@ class HammingPlan(PlainData):
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
-        return {
-            "documents": self.documents,
-            "bits": self.bits,
-            "distance": self.distance,
-            "design": self.design.as_dict(),
-            "alternatives": [design.as_dict() for design in self.alternatives],
-            "half_found": self.half_found(),
-            "curve": [[point, self.probability(point)] for point in POINTS],
-        }
+        curve = [[point, self.probability(point)] for point in POINTS]
+        return {**super().as_dict(), "half_found": self.half_found(), "curve": curve}
 
 
 def expected_share(cosine: float) -> float:

@@ -45,6 +45,8 @@ _WORD = (1 << 64) - 1
 
 _UNITS = {"word": WORD, "char": CHAR}
 _SKETCHES = {"one-permutation": ONE_PERMUTATION, "classic": CLASSIC}
+_CONTENTS = {"occurrences": NUMBERED, "bag": NUMBERED, "tokens": IN_ORDER}
+"""What is made of features, if not a set."""
 _NUMBER_BITS = 40
 """Bits of the numbers of elements with repeats."""
 _NO_SKETCH = CLASSIC  # with 0 slots: a SimHash run makes no signatures
@@ -136,8 +138,7 @@ def sign_with_sets(
     if settings.cleaning.is_on:
         units, invalid = sign(texts, settings, np.empty((len(texts), 0), np.uint32), keys, counting)
         return units, invalid, shingle_sets(texts, np.arange(len(texts)), settings, counting, features)
-    unit, length, _ = form_of(settings)
-    content = {"shingles": DISTINCT, "occurrences": NUMBERED}[features]
+    unit, length, _, content = _form_of_features(settings, features)
     form, batch = np.array((unit, length, content), np.int64), text_batch(texts)
     units, invalid = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
     hashes, ends = keys_and_sets(batch, unicode_tables(), form, counting, (units, keys, invalid))
@@ -185,17 +186,9 @@ def shingle_sets(
     Releases the GIL while it computes.
     """
     texts, rows, settings = some_cleaned(texts, rows, settings)
-    unit, length, _ = form_of(settings)
-    form = {
-        "shingles": (unit, length, DISTINCT),
-        "words": (WORD, 1, DISTINCT),
-        "occurrences": (unit, length, NUMBERED),
-        "bag": (unit, 1, NUMBERED),
-        "tokens": (unit, length, IN_ORDER),
-        "runs": (unit, length, DISTINCT),
-    }[features]
-    batch, tables = text_batch(texts), unicode_tables()
-    hashes, ends, ranks = kernel_shingle_sets(batch, rows, tables, np.array(form, np.int64), (PUBLIC, key))
+    unit, _, length, content = _form_of_features(settings, features)
+    form, batch = np.array((unit, length, content), np.int64), text_batch(texts)
+    hashes, ends, ranks = kernel_shingle_sets(batch, rows, unicode_tables(), form, (PUBLIC, key))
     return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)), ranks)
 
 
@@ -264,6 +257,13 @@ def form_of(settings: TextSettings) -> Int64s:
     return np.array([unit, settings.shingles.length, sketch], np.int64)
 
 
+def _form_of_features(settings: TextSettings, features: Features) -> tuple[int, int, int, int]:
+    """Return the unit, the length of a shingle, that of a feature, and what the kernels make of these."""
+    unit, length, _ = form_of(settings).tolist()
+    size = 1 if features in ("words", "bag") else length
+    return WORD if features == "words" else unit, length, size, _CONTENTS.get(features, DISTINCT)
+
+
 # the kernels of ``kernels/sketch/base_text.py`` are imported late: runs without base text need none
 
 
@@ -307,15 +307,8 @@ def left_sets(
     from neardup.kernels.sketch import left_sets as left
 
     texts, rows, settings = some_cleaned(texts, rows, settings)
-    unit, length, _ = form_of(settings)
-    form = {
-        "shingles": (unit, length, length, DISTINCT, False),
-        "words": (WORD, length, 1, DISTINCT, True),
-        "occurrences": (unit, length, length, NUMBERED, False),
-        "bag": (unit, length, 1, NUMBERED, True),
-        "tokens": (unit, length, length, IN_ORDER, True),
-        "runs": (unit, length, length, DISTINCT, True),
-    }[features]
+    by_units = features not in ("shingles", "occurrences")
+    form = (*_form_of_features(settings, features), by_units)
     keys, tables = (PUBLIC, key), (base.table(PUBLIC), base.table(key))
     hashes, ends, ranks = left(text_batch(texts), rows, unicode_tables(), np.array(form, np.int64), keys, tables)
     return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)), ranks)

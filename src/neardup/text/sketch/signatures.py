@@ -108,7 +108,7 @@ def _hash_values(number: int, one: Any) -> tuple[Datasketch, NDArray[Any]]:
 
 AnyFamily = SlotFamily[Any] | SampledShingles | SimHash
 
-_KINDS = (
+_KINDS: tuple[Any, ...] = (
     MinHash,
     WeightedMinHash,
     SimHash,
@@ -120,8 +120,7 @@ _KINDS = (
     BBit,
     Datasketch,
 )
-
-FAMILIES: dict[str, Any] = {kind.family: kind for kind in _KINDS}
+FAMILIES = {kind.family: kind for kind in _KINDS}
 """The stored families by name."""
 
 
