@@ -325,15 +325,16 @@ class Added(PlainData):
     near: list[NearCopy] = field(default_factory=list)
     base_only: int = 0
 
-    def count(self, part: Any) -> None:
-        """Add the counts and lists of a record with some of these fields; the recall is that of the first one."""
-        for each in fields(part):
-            if each.name != "recall":
-                setattr(self, each.name, getattr(self, each.name) + getattr(part, each.name))
-        self.recall = part.recall if self.recall is None else self.recall
-
     def reject(self, problem: Problem) -> None:
         """Count a row that is not added, and keep it if it is among the first."""
         self.rejected += 1
         if len(self.problems) < _LISTED_PROBLEMS:
             self.problems.append(problem)
+
+
+def count_into(added: Added, part: Any) -> None:
+    """Add the counts and lists of a record with some of its fields; the recall is that of the first one."""
+    for each in fields(part):
+        if each.name != "recall":
+            setattr(added, each.name, getattr(added, each.name) + getattr(part, each.name))
+    added.recall = part.recall if added.recall is None else added.recall

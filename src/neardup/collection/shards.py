@@ -27,7 +27,7 @@ from neardup.collection.near import Near
 from neardup.collection.pages import Hit, Page, hit_fields, sealed_token, token_fields
 from neardup.collection.query import Query, parse
 from neardup.collection.query.target import Open
-from neardup.collection.records import Action, Added, NearCopy
+from neardup.collection.records import Action, Added, NearCopy, count_into
 from neardup.collection.search import LIMIT, NearMeasure, WhyNot, near_query
 from neardup.collection.shard import LookUp, OpenShard, Shard, ShardDocuments, ShardPage, ShardQuestion, named_in
 from neardup.collection.store import is_there, store_at
@@ -577,7 +577,7 @@ def _summed_additions(parts: Iterable[Added]) -> Added:
     """Return the results of several additions as one; lists are joined."""
     total = Added()
     for part in parts:
-        total.count(part)
+        count_into(total, part)
     return total
 
 

@@ -24,6 +24,7 @@ from neardup.collection import (
     PairDecision,
     StoredGroup,
     StoredMember,
+    count_into,
     rows_of_page,
 )
 from neardup.collection.answers import (
@@ -149,7 +150,7 @@ class Client(Public):
             if done := added.added + added.replaced:
                 error.add_note(f"{done:,} documents of this call were stored before this one")
             raise
-        added.count(counts)
+        count_into(added, counts)
 
     def put(
         self,
@@ -161,7 +162,7 @@ class Client(Public):
         """Add a document, or replace the one of this id; doing it again changes nothing."""
         body = {"text": text, "metadata": {} if metadata is None else metadata, **_arrival_fields(arrival)}
         added = Added()
-        added.count(self._sender.send(answers.AddedAnswer, "PUT", "/v1/documents", body, id=usable_id(id)))
+        count_into(added, self._sender.send(answers.AddedAnswer, "PUT", "/v1/documents", body, id=usable_id(id)))
         return added
 
     def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:

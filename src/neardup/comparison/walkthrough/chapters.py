@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from neardup.comparison.walkthrough.families import NOTHING
+from neardup.comparison.walkthrough.record import labels_of, letters_of
 from neardup.display import columns, counted, number, printable, shorten, similarity, tail
 from neardup.display.pictures import ErrorBar, Picture, SCurve, error_bars, heat_map
 from neardup.display.view import NO_MARKS, Mark, page_of_sections, part, preformatted, table, view
@@ -228,7 +229,7 @@ def bar_section(explained: ExplanationRecord, width: int) -> Section:
     lines: list[str] = []
     for i in sorted(order[:SHOWN_PAIRS]):
         pair = explained.pairs[i]
-        title = f"  {explained.letters(pair, ' and ')}, exact {similarity(pair.resemblance)}"
+        title = f"  {letters_of(explained, pair, ' and ')}, exact {similarity(pair.resemblance)}"
         lines += [*[""] * bool(lines), title]
         lines.append(f"  {'slots':>{column}}  {_axis(plot, top)}  estimate, interval, held")
         for name, drawn in zip(names, explained.drawn, strict=True):
@@ -256,7 +257,7 @@ def _pictures(explained: ExplanationRecord, shown: list[int], names: list[str]) 
     """Yield the same bars as pictures, one for each pair."""
     for i in shown:
         pair = explained.pairs[i]
-        letters = explained.letters(pair, " and ")
+        letters = letters_of(explained, pair, " and ")
         bars, shares = [], []
         for name, drawn in zip(names, explained.drawn, strict=True):
             estimate, label = drawn.estimates[i], counted(drawn.slots, "slot") if name.isdecimal() else name
@@ -297,7 +298,7 @@ def _shingle_at(explained: ExplanationRecord, row: int) -> str:
 
 def _minima(explained: ExplanationRecord, drawn: DrawnHashes) -> dict[tuple[int, int], Mark]:
     """The marks of values that are a MinHash, by row and slot from 0."""
-    equal, labels = _equal_values(drawn), explained.labels
+    equal, labels = _equal_values(drawn), labels_of(explained)
     marks: dict[tuple[int, int], Mark] = {}
     for slot, origins in enumerate(drawn.origins[:FEW].tolist()):
         for row in set(origins) - {-1}:
@@ -342,7 +343,11 @@ def _sets_section(explained: ExplanationRecord) -> Section:
             "Each different shingle has a row, in sorted order. 1: the document holds it, 0: it does not. "
             "Textbooks call this the characteristic matrix.",
         ),
-        (ShownTable(("row", "shingle", *explained.labels), (*rows, sizes), frozenset((1,)), _origins(explained)),),
+        (
+            ShownTable(
+                ("row", "shingle", *labels_of(explained)), (*rows, sizes), frozenset((1,)), _origins(explained)
+            ),
+        ),
     )
 
 
@@ -367,7 +372,7 @@ def _functions(explained: ExplanationRecord, drawn: DrawnHashes, width: int) -> 
     if drawn.chosen is not None:
         marks = ("*" if chosen else " " for row in drawn.chosen for chosen in row)
         values = [[value + next(marks) for value in row] for row in values]
-    labels = explained.labels
+    labels = labels_of(explained)
     cells = max((len(value) for row in values for value in row), default=1)
     fit = min(drawn.permutations.shape[1], max((width - 6 - 3 * len(labels)) // (max(cells, 3) + 2), 1))
     rows = tuple(
@@ -436,7 +441,7 @@ def _row_by_row(explained: ExplanationRecord, drawn: DrawnHashes, width: int) ->
     if not drawn.functions:
         return
     title = f"Signatures, row by row{of_family(explained, drawn)}"
-    labels, values = explained.labels, drawn.permutations
+    labels, values = labels_of(explained), drawn.permutations
     digits, room = len(str(values.max(initial=0))), width - GAP - len("start")
     few, many = (room // ((max(head, digits) + GAP) * len(labels)) for head in (len("h9 A"), len("h16 A")))
     fit = min(max(many, min(few, 9)), values.shape[1])
@@ -482,7 +487,7 @@ def _first_equal(explained: ExplanationRecord, drawn: DrawnHashes) -> Iterator[s
     for (slot, document), (_, group) in equal.items():
         row = int(drawn.origins[slot, document])
         sharing = [one for one in group if drawn.origins[slot, one] == row]
-        names = " and ".join(explained.labels[one] for one in sharing)
+        names = " and ".join(labels_of(explained)[one] for one in sharing)
         if len(sharing) > 1 and (shingle := _shingle_at(explained, row)):
             place = f"row {row + explained.first_row}: {shingle}"
             yield f"For example, the smallest value of {names} under h{slot + 1} is that of {place}."
@@ -495,7 +500,7 @@ def _signature_tables(
     explained: ExplanationRecord, drawn: DrawnHashes, shown: int, width: int
 ) -> Iterator[ShownTable]:
     """Yield a table with the rows the values come from; if it is too wide, one without them, or several."""
-    labels, equal = explained.labels, _equal_values(drawn)
+    labels, equal = labels_of(explained), _equal_values(drawn)
     values, origins = drawn.signatures[:shown].tolist(), drawn.origins[:shown].tolist()
     marks = {place: Mark(colour=colour) for place, (colour, _) in equal.items()}
     cells = [["-"] * len(labels) for _ in values]
@@ -523,7 +528,7 @@ def _widest(cells: list[list[str]]) -> int:
 
 def _similarities(explained: ExplanationRecord) -> Section:
     rows: tuple[tuple[str, ...], ...] = tuple(
-        (explained.letters(pair), number(pair.shared), number(pair.union), similarity(pair.resemblance))
+        (letters_of(explained, pair), number(pair.shared), number(pair.union), similarity(pair.resemblance))
         for pair in explained.pairs
     )
     head: tuple[str, ...] = ("pair", "|A∩B|", "|A∪B|", "exact")
@@ -548,7 +553,7 @@ def _matrices(explained: ExplanationRecord) -> Drawing:
 
     The estimates are those with the most slots.
     """
-    drawn, labels = max(explained.drawn, key=lambda drawn: drawn.slots), explained.labels
+    drawn, labels = max(explained.drawn, key=lambda drawn: drawn.slots), labels_of(explained)
     exact = [[1.0] * len(labels) for _ in labels]
     estimated = [[1.0] * len(labels) for _ in labels]
     for pair, estimate in zip(explained.pairs, drawn.estimates, strict=True):
@@ -584,14 +589,14 @@ def _estimates(drawn: DrawnHashes) -> Iterator[tuple[str, str, str]]:
 
 def _bands(explained: ExplanationRecord, drawn: DrawnHashes, bands: Bands) -> Section:
     count = len(bands.buckets)
-    labels = explained.labels
+    labels = labels_of(explained)
     buckets = tuple(
         (str(i), _span(i, bands.rows), " | ".join(" ".join(labels[index] for index in bucket) for bucket in band))
         for i, band in enumerate(bands.buckets[:SHOWN_BANDS], 1)
     )
     rows = tuple(
         (
-            explained.letters(pair),
+            letters_of(explained, pair),
             similarity(pair.resemblance),
             similarity(bands.probability(pair)),
             f"{bands.shared_count(pair)} of {count}",
@@ -636,7 +641,7 @@ def _curve(explained: ExplanationRecord, bands: Bands) -> Picture:
     marked: list[tuple[str, float]] = []
     for pair in sorted(explained.pairs, key=lambda pair: pair.resemblance):
         if pair.union:
-            name = explained.letters(pair)
+            name = letters_of(explained, pair)
             if marked and pair.resemblance - marked[-1][1] < APART:
                 marked[-1] = (f"{marked[-1][0]}, {name}", marked[-1][1])
             else:

@@ -180,17 +180,8 @@ class ExplanationRecord(PlainData):
         drawn = ", ".join(f"{drawn.family} {drawn.slots}" for drawn in self.drawn)
         return f"Explanation({len(self.documents)} documents, {self.rows} shingles; {drawn})"
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The letters of the documents."""
-        return tuple(document.label for document in self.documents)
-
-    def letters(self, pair: Exact, between: str = " ") -> str:
-        """Return the letters of a pair."""
-        return f"{self.labels[pair.a]}{between}{self.labels[pair.b]}"
-
     def _labels(self, pair: Exact) -> dict[str, Any]:
-        return {"a": self.labels[pair.a], "b": self.labels[pair.b]}
+        return {"a": self.documents[pair.a].label, "b": self.documents[pair.b].label}
 
     def _shingles(self) -> Iterator[dict[str, Any]]:
         for number, (shingle, members) in enumerate(zip(self.shingles, self.held, strict=True), self.first_row):
@@ -218,13 +209,24 @@ class ExplanationRecord(PlainData):
         }
 
     def _bands(self, bands: Bands) -> dict[str, Any]:
+        labels = labels_of(self)
         return {
             "rows": bands.rows,
             "left_over": bands.left_over,
-            "buckets": [[[self.labels[at] for at in bucket] for bucket in band] for band in bands.buckets],
+            "buckets": [[[labels[i] for i in bucket] for bucket in band] for band in bands.buckets],
             "pairs": [
                 self._labels(pair)
                 | {"shared_bands": bands.shared_count(pair), "probability": bands.probability(pair)}
                 for pair in self.pairs
             ],
         }
+
+
+def labels_of(explained: ExplanationRecord) -> tuple[str, ...]:
+    """Return the letters of the documents."""
+    return tuple(document.label for document in explained.documents)
+
+
+def letters_of(explained: ExplanationRecord, pair: Exact, between: str = " ") -> str:
+    """Return the letters of a pair."""
+    return between.join(labels_of(explained)[position] for position in (pair.a, pair.b))
