@@ -41,7 +41,7 @@ class Need(NamedTuple):
 class Condition:
     """Whether a stage is in a run; ``words`` say when.
 
-    ``holds`` are pairs of the type of a record, which has to be given to the run, and what has to be true of it.
+    ``holds`` are pairs of the type of a record, which has to be given to the run, and a test that it has to pass.
     """
 
     words: str

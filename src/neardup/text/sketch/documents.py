@@ -46,7 +46,7 @@ _WORD = (1 << 64) - 1
 _UNITS = {"word": WORD, "char": CHAR}
 _SKETCHES = {"one-permutation": ONE_PERMUTATION, "classic": CLASSIC}
 _CONTENTS = {"occurrences": NUMBERED, "bag": NUMBERED, "tokens": IN_ORDER}
-"""What is made of features, if not a set."""
+"""The kind of content that features have if they are no set."""
 _NUMBER_BITS = 40
 """Bits of the numbers of elements with repeats."""
 _NO_SKETCH = CLASSIC  # with 0 slots: a SimHash run makes no signatures
@@ -258,7 +258,7 @@ def form_of(settings: TextSettings) -> Int64s:
 
 
 def _form_of_features(settings: TextSettings, features: Features) -> tuple[int, int, int, int]:
-    """Return the unit, the length of a shingle, that of a feature, and what the kernels make of these."""
+    """Return the unit, the length of a shingle, that of a feature, and the kind of content for the kernels."""
     unit, length, _ = form_of(settings).tolist()
     size = 1 if features in ("words", "bag") else length
     return WORD if features == "words" else unit, length, size, _CONTENTS.get(features, DISTINCT)
