@@ -192,6 +192,10 @@ def test_a_search_of_services_and_files(tmp_path: Path, run: Run) -> None:
         assert [hit["id"] for hit in page["hits"]] == [hit.id for hit in expected.hits]
         assert (page["found"], page.get("missing", [])) == (7, [])
         assert run("collection", "search", url, places[1], "FINGERPRINT:d1_20", "--explain").status == 2
+        for id in ("d2", "nothing"):
+            why = run("collection", "search", url, places[1], "FINGERPRINT:d1_100", "--why-not", id)
+            with Collections(places) as shards:
+                assert why.out.strip() == str(shards.why_not("FINGERPRINT:d1_100", id))
     gone = run("collection", "search", url, places[1], "NOT nothing", "--shard-seconds", 1)
     assert (gone.status != 0, "Shard 1 of 2" in gone.err) == (True, True)
     part = run("collection", "search", url, places[1], "NOT nothing", "--partial", "--shard-seconds", 1)

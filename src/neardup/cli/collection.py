@@ -26,7 +26,7 @@ from neardup.settings import COLLECTION_FIELDS
 if TYPE_CHECKING:
     from neardup.cli.options.on_files import PassagesOptions
     from neardup.collection import Added, Collection, GroupedPending, Near, StoredGroup
-    from neardup.collection.answers import Hit, Page
+    from neardup.collection.answers import Hit, Page, WhyNot
     from neardup.collection.queries import Query
     from neardup.collection.shards import Collections
 
@@ -297,10 +297,8 @@ def search(options: on_collections.SearchOptions) -> int:
         raise SettingError("--partial is given with one collection", "Several, the shards of one")
     with open_existing(place_of(options.paths[0])) as collection, collection.view() as lookups:
         if why_not is not None:
-            answer = answers.why_not(
-                lookups, query, why_not, include_self=options.include_self, open_file=read_document
-            )
-            _say(answer.as_dict() if json else [display.printable(line) for line in str(answer).splitlines()])
+            own = options.include_self
+            _say_why(answers.why_not(lookups, query, why_not, include_self=own, open_file=read_document), json)
         elif explain:
             plan = answers.explain(lookups, query, read_document)
             for sentence in doubts(plan):
@@ -319,6 +317,10 @@ def search(options: on_collections.SearchOptions) -> int:
             )
             _say_page(page, json)
     return DONE
+
+
+def _say_why(answer: WhyNot, json: bool) -> None:
+    _say(answer.as_dict() if json else [display.printable(line) for line in str(answer).splitlines()])
 
 
 def shared_passages(options: PassagesOptions, id: str) -> int:
@@ -341,11 +343,8 @@ def _search_shards(query: Query, options: on_collections.SearchOptions) -> int:
     from neardup.collection.shard import ShardQuestion
     from neardup.io.inputs import read_document
 
-    if options.why_not is not None or options.explain or query.explain:
-        raise InputError(
-            "--why-not and EXPLAIN were given with several collections, or a service",
-            "One collection, in a file",
-        )
+    if options.explain or query.explain:
+        raise InputError("EXPLAIN was given with several collections, or a service", "One collection, in a file")
     question = ShardQuestion(
         query=query,
         limit=options.limit,
@@ -356,6 +355,11 @@ def _search_shards(query: Query, options: on_collections.SearchOptions) -> int:
     )
     token, seconds = options.shard_token_file, options.shard_seconds
     with opened_shards(options.paths, token, seconds, partial=options.partial) as shards:
+        if options.why_not is not None:
+            _say_why(
+                shards.why_not(options.query, options.why_not, include_self=options.include_self), options.json
+            )
+            return DONE
         page = shards.page_of(question, open_file=read_document, partial=options.partial)
     for number in page.missing:
         warn(f"Shard {number} of {len(options.paths)} does not answer: its documents are missing")

@@ -27,7 +27,6 @@ from neardup.collection.answers import (
     hit_fields,
     near_query,
     shared_passages,
-    why_not,
 )
 from neardup.collection.answers import compare as compared_texts
 from neardup.collection.changes import (
@@ -285,13 +284,13 @@ def _add_explanations(routes: Routes, executor: Executor) -> None:
     @routes.add("GET", "/v1/why-not", Described(WhyNot))
     async def why_not_found(q: requests.Query, id: Id, include_self: bool = False) -> Response:
         """Explain why a query does not find a document."""
-        return await _why_not(executor, q, id, include_self)
+        return await executor.why_not(q, id, answer, include_self=include_self)
 
     @routes.add("POST", "/v1/why-not", Described(WhyNot, body=requests.WhyNotRequest))
     async def why_not_found_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
         asked = await executor.receive(request, requests.WhyNotRequest)
-        return await _why_not(executor, asked.query, asked.id, asked.include_self)
+        return await executor.why_not(asked.query, asked.id, answer, include_self=asked.include_self)
 
 
 def _add_comparisons(routes: Routes, executor: Executor) -> None:
@@ -427,10 +426,6 @@ def _page_record(page: Page) -> dict[str, Any]:
 
 async def _explain(executor: Executor, query: str) -> Response:
     return await executor.view(lambda view, _: answer(as_dict(explain(view, query))))
-
-
-async def _why_not(executor: Executor, query: str, id: str, include_self: bool) -> Response:
-    return await executor.view(lambda view, _: answer(why_not(view, query, id, include_self=include_self)))
 
 
 def _compare(

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from neardup import errors
 from neardup.collection import Collection
-from neardup.collection.answers import RECALL, Bounds, Near, Page, View, search
+from neardup.collection.answers import RECALL, Bounds, Near, Page, View, WhyNot, search, why_not
 from neardup.collection.changes import StoreUnavailableError, too_long_error
 from neardup.collection.shard import OfferedDocuments, ShardQuestion
 from neardup.collection.shards import ShardError
@@ -130,6 +130,10 @@ class Executor:
             return form(page)
 
         return await self.view(look)
+
+    async def why_not(self, query: str, id: str, form: Callable[[WhyNot], T], *, include_self: bool) -> T:
+        """Return why a query does not find a document, in a ``form``."""
+        return await self.view(lambda view, _: form(why_not(view, query, id, include_self=include_self)))
 
     async def texts(self, ids: Sequence[str], work: Callable[[list[Told], list[str], float], T]) -> T:
         """Return the result of work with the texts and metadata of documents, the base texts, and its seconds."""

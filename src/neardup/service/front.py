@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from neardup.collection import Collection
-from neardup.collection.answers import Page, View
+from neardup.collection.answers import Page, View, WhyNot
 from neardup.collection.shard import OpenShard, ShardQuestion
 from neardup.collection.shards import Collections, ShardError
 from neardup.errors import NeardupError
@@ -29,7 +29,7 @@ class Front(Executor):
 
     refused = (
         *("/v1/groups", "/v1/decisions", "/v1/tags", "/v1/actions", "/v1/changes"),
-        *("/v1/explain", "/v1/why-not", "/v1/passages", "/v1/shard/"),
+        *("/v1/explain", "/v1/passages", "/v1/shard/"),
     )
 
     def __init__(self, shards: Collections, limits: Limits, *, readonly: bool = False) -> None:
@@ -87,6 +87,10 @@ class Front(Executor):
         return await self.read(
             lambda: form(self.shards.page_of(question(), partial=partial, seconds=deadline.left)), deadline
         )
+
+    async def why_not(self, query: str, id: str, form: Callable[[WhyNot], T], *, include_self: bool) -> T:
+        """Return why a query does not find a document, in a ``form``; the shard of the document answers."""
+        return await self.read(lambda: form(self.shards.why_not(query, id, include_self=include_self)))
 
     async def texts(self, ids: Sequence[str], work: Callable[[list[Told], list[str], float], T]) -> T:
         """Return the result of work with the texts and metadata of documents, the base texts, and its seconds."""

@@ -102,6 +102,12 @@ TARGETS = [
     "/v1/search?q=FINGERPRINT:nothing_20",
     "/v1/search?q=a%20AND",
     "/v1/search?q=a&limit=2000",
+    *(f"/v1/why-not?q=FINGERPRINT:d0_99&id=d{number}" for number in range(6)),
+    "/v1/why-not?q=FINGERPRINT:d0_20&id=d0&include_self=true",
+    "/v1/why-not?q=harbour%20AND%20year%3E2023&id=d1",
+    "/v1/why-not?q=unknown:1&id=d1",
+    "/v1/why-not?q=a%20AND&id=d1",
+    "/v1/why-not?q=harbour&id=nothing",
     "/v1/documents/d3",
     "/v1/documents/nothing",
     "/v1/base-texts",
@@ -125,6 +131,7 @@ def test_posted_questions(one: Service, front: Service) -> None:
         ("/v1/search", {"query": "FINGERPRINT:d2_20", "limit": 3}),
         ("/v1/near", {"text": OFFICE.format("sold"), "overlap": "50%", "where": "year>2020"}),
         ("/v1/near", {"text": OFFICE.format("sold"), "overlap": "50%", "where": "year>"}),
+        ("/v1/why-not", {"query": "FINGERPRINT:d2_99", "id": "d3"}),
         ("/v1/compare", {"a": "d0", "b": "d1"}),
         ("/v1/compare", {"a": "d0", "b": "nothing"}),
     ):
@@ -161,7 +168,7 @@ def test_changes_reach_the_shard_of_the_document(front: Service) -> None:
 
 
 def test_requests_that_need_one_collection_are_refused(front: Service) -> None:
-    for target in ("groups", "explain?q=a", "why-not?q=a&id=d1", "passages?id=d1", "changes", "tags"):
+    for target in ("groups", "explain?q=a", "passages?id=d1", "changes", "tags"):
         answer = front("GET", f"/v1/{target}")
         assert (answer.status, answer.error["code"]) == (422, "shards"), target
 
