@@ -31,6 +31,7 @@ BASES = {
         "TextSettings",
         "WithLikeness",
         "OfFamily",
+        "DocumentsById",
         "StoredDocuments",
         "Questions",
         "ShardView",

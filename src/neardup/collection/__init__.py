@@ -5,7 +5,7 @@
 # fmt: off
 
 from neardup.collection.collection import Arrival, Collection, own_files
-from neardup.collection.documents import Document, DocumentPage, rows_of_page
+from neardup.collection.documents import Document, DocumentPage, DocumentsById, rows_of_page
 from neardup.collection.near import Near
 from neardup.collection.records import (
     Added, Change, GroupPage, GroupedPending, NearCopy, PairDecision, StoredGroup, StoredMember, count_into,

@@ -437,12 +437,6 @@ class Collection(Questions, GroupsAndDecisions):
         """Close the file. Closing it twice is allowed."""
         self.store.close()
 
-    def __enter__(self) -> Collection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r})"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -89,7 +89,44 @@ class DocumentPage(PlainData):
         return [] if one.text is None else [excerpt(one.text)]
 
 
-class StoredDocuments(Public):
+class DocumentsById(Public):
+    """The base of a collection, of several that answer as one, and of a client; a ``with`` block closes it."""
+
+    def get(self, id: str | int) -> Document:
+        """Return the document of this id."""
+        raise NotImplementedError
+
+    def list(self, after: int | None = None, limit: int = 100, *, texts: bool = False) -> DocumentPage:
+        """Return a page of documents in the order in which they were first added."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close the files or connections."""
+        raise NotImplementedError
+
+    def _pages(self, *, texts: bool = False) -> Iterator[DocumentPage]:
+        after: int | None = None
+        while True:
+            page = self.list(after, _PAGE, texts=texts)
+            yield page
+            if page.next is None:
+                return
+            after = page.next
+
+    def __bool__(self) -> bool:
+        return True  # without documents, too
+
+    def __getitem__(self, id: str | int) -> Document:
+        return self.get(id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class StoredDocuments(DocumentsById):
     """The part of a collection that handles single documents; ``store`` holds them."""
 
     store: Store
@@ -135,14 +172,9 @@ class StoredDocuments(Public):
 
         Documents that are added meanwhile come at the end, and removed ones are left out.
         """
-        after: int | None = None
-        while True:
-            page = self.list(after, _PAGE, texts=True)
+        for page in self._pages(texts=True):
             for one in page.documents:
                 yield Document(one.id, one.text or "", one.metadata, one.tokens, one.shingles, one.role)
-            if page.next is None:
-                return
-            after = page.next
 
     def update_metadata(self, id: str | int, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Change the metadata of a document, and return all of it; the text, the sets and the groups stay.
@@ -184,23 +216,15 @@ class StoredDocuments(Public):
         file = file_at(self.path)
         access = common_access([] if file is None else [file])
         with self.store.reading():
-            return write_documents(self._pages(kept), Path(path), form, overwrite=overwrite, access=access)
+            pages = (rows_of_page(page, kept) for page in self._pages(texts=True))
+            return write_documents(pages, Path(path), form, overwrite=overwrite, access=access)
 
     def exported(self, form: str = "jsonl", *, kept: bool = False) -> Iterator[bytes]:
         """Yield the file of ``export`` in pieces, for a pipe."""
-        parts = document_bytes(self._pages(kept), form)
+        parts = document_bytes((rows_of_page(page, kept) for page in self._pages(texts=True)), form)
         with self.store.reading():
             for _, part in parts:
                 yield part
-
-    def _pages(self, kept: bool) -> Iterator[Sequence[dict[str, Any]]]:
-        after: int | None = None
-        while True:
-            page = self.list(after, _PAGE, texts=True)
-            yield rows_of_page(page, kept)
-            if page.next is None:
-                return
-            after = page.next
 
     def _listed_documents(self, numbers: Sequence[int], texts: bool) -> Sequence[ListedDocument]:
         asked = np.array(numbers, np.int64)
@@ -234,9 +258,6 @@ class StoredDocuments(Public):
     def __len__(self) -> int:
         return self.store.totals().documents
 
-    def __bool__(self) -> bool:
-        return True  # an empty collection is a collection, too
-
     def __iter__(self) -> Iterator[str]:
         """The ids, in the order in which they were first added; ids added meanwhile come at the end."""
         after = 0
@@ -250,9 +271,6 @@ class StoredDocuments(Public):
         except InputError:
             return False
         return bool(self.store.numbers([name]))
-
-    def __getitem__(self, id: str | int) -> Document:
-        return self.get(id)
 
 
 def rows_of_page(page: DocumentPage, kept: bool) -> Sequence[dict[str, Any]]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, Unpack
 
 from neardup.collection.collection import Arrival, Collection, compared_documents
 from neardup.collection.contract import deadline_in
-from neardup.collection.documents import Document, DocumentPage
+from neardup.collection.documents import Document, DocumentPage, DocumentsById
 from neardup.collection.entries import likeness
 from neardup.collection.fields import Ids, unknown_error, usable_id, usable_ids
 from neardup.collection.intake import OnDuplicate
@@ -31,7 +31,6 @@ from neardup.collection.records import Action, Added, NearCopy, count_into
 from neardup.collection.search import LIMIT, NearMeasure, WhyNot, near_query
 from neardup.collection.shard import LookUp, OpenShard, Shard, ShardDocuments, ShardPage, ShardQuestion, named_in
 from neardup.collection.store import is_there, store_at
-from neardup.display.view import Public
 from neardup.errors import (
     FormatError,
     InputError,
@@ -107,7 +106,7 @@ class Position(NamedTuple):
     lost: bool = False
 
 
-class Collections(Public):
+class Collections(DocumentsById):
     """Several collections that answer as one, in the given order; ``create`` makes them.
 
     Every document is in the shard of ``shard_of``. The settings of all must agree, and so must their boilerplate.
@@ -549,24 +548,12 @@ class Collections(Public):
         counts, _ = self.ask(lambda _, part: len(part.collection))
         return sum(counts.values())
 
-    def __bool__(self) -> bool:
-        return True  # empty collections are collections, too
-
-    def __getitem__(self, id: str | int) -> Document:
-        return self.get(id)
-
     def __contains__(self, id: object) -> bool:
         return any(id in shard for shard in self.shards)
 
     def __iter__(self) -> Iterator[str]:
         for shard in self.shards:
             yield from shard
-
-    def __enter__(self) -> Collections:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _list_shard(_: int, part: Shard, after: int, limit: int, texts: bool) -> DocumentPage:

@@ -19,6 +19,7 @@ from neardup.collection import (
     Change,
     Document,
     DocumentPage,
+    DocumentsById,
     GroupedPending,
     GroupPage,
     PairDecision,
@@ -71,7 +72,7 @@ _PENDING = 200
 """Documents compared by a request."""
 
 
-class Client(Public):
+class Client(DocumentsById):
     """The collection that ``neardup serve`` serves at ``url``; needs the extra ``client``.
 
     It has the methods of ``Collection`` that need no file, with the same arguments, results and errors, and
@@ -432,9 +433,6 @@ class Client(Public):
     def __len__(self) -> int:
         return self._sender.send(answers.StatsAnswer, "GET", "/v1/stats").documents
 
-    def __bool__(self) -> bool:
-        return True
-
     def __iter__(self) -> Iterator[str]:
         """The ids, in the order in which they were first added; ids added meanwhile come at the end."""
         for page in self._pages():
@@ -450,15 +448,6 @@ class Client(Public):
                 raise
             return False
         return True
-
-    def __getitem__(self, id: str | int) -> Document:
-        return self.get(id)
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Client({self.url!r})"
