@@ -13,7 +13,7 @@ fingerprint is marked, and left out when its segment is merged, or when most of 
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -241,8 +241,7 @@ def hamming_pairs(fingerprints: object, distance: int = 3, threads: int = 0) -> 
     return HammingPairs(len(rows), pairs_table(first[near.a], first[near.b], near.distances), _copies(classes))
 
 
-@dataclass(frozen=True)
-class NearPairs:
+class NearPairs(NamedTuple):
     """Pairs a, b (positions) with their distances, and the positions of the crowded fingerprints."""
 
     a: Int32s
@@ -280,12 +279,8 @@ def near_pairs(
         pairs += parts
         if advance is not None:
             advance(1)
-    return NearPairs(
-        np.concatenate([part.a for part in pairs]),
-        np.concatenate([part.b for part in pairs]),
-        np.concatenate([part.distances for part in pairs]),
-        np.unique(np.concatenate([part.crowded for part in pairs])),
-    )
+    a, b, distances, crowded = map(np.concatenate, zip(*pairs, strict=True))
+    return NearPairs(a, b, distances, np.unique(crowded))
 
 
 def _masks(words: FingerprintWords, distance: int) -> UInt64s:

@@ -333,7 +333,9 @@ class Signature(OfFamily):
 
     def _repr_html_(self) -> str:
         lines = [("of", "the empty set" if self.is_empty else "a set of ids" if self.of_ids else "a text")]
-        return html(type(self).__name__, lines, _family_parameters(self.provenance), self.family.slots)
+        parameters = {"family": self.provenance.family, **self.provenance.parameters}
+        parameters.pop("of", None)  # in words above
+        return html(type(self).__name__, lines, parameters, self.family.slots)
 
     @property
     def _content(self) -> tuple[Any, bytes]:
@@ -344,11 +346,3 @@ class Signature(OfFamily):
         """Return the other signature. Raises an error that names both unless it is comparable with this one."""
         require_same(self, other)
         return other
-
-
-def _family_parameters(provenance: Provenance) -> dict[str, Any]:
-    """Return the family and its parameters, without the kind of its sets."""
-    return {
-        "family": provenance.family,
-        **{name: value for name, value in provenance.parameters.items() if name != "of"},
-    }

@@ -161,12 +161,6 @@ def intervals(slots: int) -> str:
     return error_bars(bars, f"How far estimates from {number(slots)} slots vary").figure()
 
 
-def of_estimate(value: float, low: float, high: float, reason: str) -> str:
-    """Return a view of one estimate."""
-    bar = ErrorBar("resemblance", value, low, high)
-    return view(facts([("estimate", reason)]), error_bars([bar], f"Estimate {similarity(value)}").figure())
-
-
 def _plain_text(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_plain_text(part)}" for key, part in value.items())
@@ -200,7 +194,9 @@ class Estimate(PlainData):
         return f"{value} (95 % interval {low}–{high}, {self.slots} {self.counted})"
 
     def _repr_html_(self) -> str:
-        return of_estimate(self.value, self.low, self.high, str(self))
+        bar = ErrorBar("resemblance", self.value, self.low, self.high)
+        picture = error_bars([bar], f"Estimate {similarity(self.value)}")
+        return view(facts([("estimate", str(self))]), picture.figure())
 
     def __format__(self, form: str) -> str:
         return format(self.value, form) if form else str(self)
