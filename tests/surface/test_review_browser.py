@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,22 @@ from neardup.review.source import Decide, Question
 from neardup.service.web.middleware import Tokens
 from support.browser import COLOURS, RULES, chromium, served, violations
 from support.command_line import Run
-from support.desk_pages import focused, key_of, press, said
+from support.desk_pages import (
+    COUNCIL,
+    LONG_NAME,
+    LONG_NOTE,
+    desk_over,
+    focused,
+    judge_all,
+    key_of,
+    pairs_of,
+    press,
+    said,
+)
 from support.full_run import FULL
 from support.made_reviews import make_result
 
 SECONDS = 30_000
-COUNCIL = (
-    "The council met on the third of March. It heard a report about the lights along the coast, and about the "
-    "cost of oil. Nobody spoke against it. "
-)
 ARABIC = "يغلق مكتب الميناء يوم الجمعة لأن الرصيف قيد الإصلاح. على القوارب القادمة استخدام الرصيف الشمالي 12. "
 JAPANESE = "港の事務所は金曜日に閉まります。桟橋を修理しているためです。入港する船は北岸壁12を使います。"
 TEXTS = {
@@ -384,6 +391,49 @@ def test_axe_finds_no_violation_where_one_enters_or_meets_a_conflict(chrome: Any
         assert "Bea decided about" in page.inner_text("main")
         assert not violations(page)
         page.close()
+
+
+VERDICTS = ("duplicate", "keep both", "not alike", "unsure")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_each_verdict_has_its_sign_and_colours_that_can_be_read(chrome: Any, tmp_path: Path, scheme: str) -> None:
+    """Without colours, as on paper, the sign tells verdicts apart."""
+    texts = {f"memo-{n}": f"{COUNCIL} Memo {n} was sent to all, about the roof." for n in range(5)}
+    with closing(Desk.open(make_result(tmp_path, texts, threshold=0.3))) as own:
+        for number, (pair, verdict) in enumerate(zip(pairs_of(own), VERDICTS, strict=True)):
+            own.decide(Decide("pair", verdict, "Ann", number, pair=pair))  # type: ignore[arg-type]
+        own.keep(pairs_of(own)[0][0], "keep", "Ann", 9)
+        own.keep(pairs_of(own)[1][0], "remove", "Ann", 9)
+        with served(review_app(own, Served(by="Ann"))) as url:
+            page = chrome.new_page(color_scheme=scheme)
+            page.goto(f"{url}/groups/{own.groups(Question()).lines[0].key}")
+            page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+            signs = page.evaluate(
+                "names => names.map(name => getComputedStyle(document.querySelector("
+                "`.members .tag.${name}`), '::before').content)",
+                [*(verdict.replace(" ", "_") for verdict in VERDICTS), "keep", "remove"],
+            )
+            assert [sign[1] for sign in signs] == ["=", "✓", "≠", "?", "✓", "−"]
+            assert violations(page, COLOURS) == []
+            page.close()
+
+
+def test_texts_begin_at_one_height_in_the_narrowest_window_with_panes(chrome: Any, tmp_path: Path) -> None:
+    """Names, places and verdicts of any length leave the lines above them as high as they are."""
+    with ExitStack() as stack:
+        own = desk_over("result", tmp_path, stack)
+        judge_all(own, LONG_NAME, LONG_NOTE)
+        own.decide(Decide("pair", None, "Ann", 99, pair=pairs_of(own)[0]))
+        url = stack.enter_context(served(review_app(own, Served(by="Ann"))))
+        page = chrome.new_page(viewport={"width": 1110, "height": 700})
+        stack.callback(page.close)
+        heights = set()
+        for a, b in pairs_of(own):
+            for more in ("", "?queue=conflicts", "?full=1&numbers=off"):
+                page.goto(f"{url}/pairs/{a}/{b}{more}")
+                heights.add(page.locator("table.texts").first.bounding_box()["y"])
+        assert len(heights) == 1
 
 
 def test_a_day_without_javascript(chrome: Any, address: str, desk: Desk) -> None:

@@ -298,6 +298,15 @@ def test_the_sample_has_the_share_and_never_the_same_reviewer(
     assert all(change.person in people - {by[change.a, change.b]} for change in changes)  # type: ignore[union-attr]
 
 
+def test_a_sample_is_shared_evenly_among_those_who_may_judge() -> None:
+    pairs = [(f"a{n}", f"b{n}") for n in range(10)]
+    judgements = {pair: JudgedPair("Max", "", 1, "", "duplicate") for pair in pairs}
+    draw = DrawSeconds(("Ann", "Bea", "Cleo"), 100, 1, "Max", 0)
+    changes, what = draw_seconds(replace(NO_DECISIONS, judgements=judgements), draw, pairs)
+    assert Counter(change.person for change in changes) == {"Ann": 4, "Bea": 3, "Cleo": 3}  # type: ignore[union-attr]
+    assert what.endswith("Ann 4, Bea 3, Cleo 3")
+
+
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), min_size=1, max_size=20))
 def test_kappa_is_that_of_the_twin(verdicts: list[tuple[str, str]]) -> None:
     expected = kappa_of(verdicts)
