@@ -207,10 +207,7 @@ class Collections(DocumentsById):
 
     def shard(self, id: str | int) -> ShardDocuments:
         """Return the collection in which a document of this id is, or would be."""
-        return self._home(usable_id(id)).collection
-
-    def _home(self, id: str) -> Shard:
-        return self.parts[shard_of(id, len(self.parts))]
+        return self.parts[shard_of(usable_id(id), len(self.parts))].collection
 
     def ask(
         self, work: Callable[[int, Shard], T], among: Iterable[int] | None = None, *, partial: bool = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import floor
 from textwrap import wrap
 from typing import TYPE_CHECKING, TypeVar
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from neardup.comparison.walkthrough.families import NOTHING
-from neardup.comparison.walkthrough.record import labels_of, letters_of
+from neardup.comparison.walkthrough.record import labels_of, letters_of, probability_of
 from neardup.display import columns, counted, number, printable, shorten, similarity, tail
 from neardup.display.pictures import ErrorBar, Picture, SCurve, error_bars, heat_map
 from neardup.display.view import NO_MARKS, Mark, page_of_sections, part, preformatted, table, view
@@ -647,10 +648,7 @@ def _curve(explained: ExplanationRecord, bands: Bands) -> Picture:
             else:
                 marked.append((name, pair.resemblance))
     cut = f"{counted(len(bands.buckets), 'band')} of {counted(bands.rows, 'row')}"
-
-    def probability(similarity: float) -> float:
-        return float(1 - (1 - similarity**bands.rows) ** len(bands.buckets))
-
+    probability = partial(probability_of, rows=bands.rows, bands=len(bands.buckets))
     return SCurve(probability, None, cut, marked).picture()
 
 

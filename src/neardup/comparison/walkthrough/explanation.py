@@ -130,7 +130,7 @@ def likely_rows(slots: int) -> int:
     >>> likely_rows(4), likely_rows(16), likely_rows(128)
     (1, 2, 4)
     """
-    fitting = (rows for rows in range(slots, 1, -1) if 1 - (1 - 0.5**rows) ** (slots // rows) >= 0.5)
+    fitting = (rows for rows in range(slots, 1, -1) if record.probability_of(0.5, rows, slots // rows) >= 0.5)
     return next((rows for rows in fitting if slots % rows == 0), 1)
 
 

@@ -47,6 +47,11 @@ class Exact(PlainData):
         return self.shared / self.union if self.union else 1.0
 
 
+def probability_of(resemblance: float, rows: int, bands: int) -> float:
+    """Return 1 − (1 − Jʳ)ᵇ, the chance of a bucket in common (Leskovec, Rajaraman and Ullman, section 3.4)."""
+    return float(1 - (1 - resemblance**rows) ** bands)
+
+
 @dataclass(frozen=True, eq=False)
 class Bands(PlainData):
     """The signatures split into bands of ``rows`` slots each; ``left_over`` slots are in no band.
@@ -59,11 +64,8 @@ class Bands(PlainData):
     buckets: tuple[tuple[tuple[int, ...], ...], ...]
 
     def probability(self, pair: Exact) -> float:
-        """Return 1 − (1 − Jʳ)ᵇ, the probability that the pair shares a bucket.
-
-        See Leskovec, Rajaraman and Ullman, section 3.4. Documents without a shingle are in no bucket.
-        """
-        return 1 - (1 - pair.resemblance**self.rows) ** len(self.buckets) if pair.union else 0.0
+        """Return the probability that the pair shares a bucket. Documents without a shingle are in no bucket."""
+        return probability_of(pair.resemblance, self.rows, len(self.buckets)) if pair.union else 0.0
 
     def shared_count(self, pair: Exact) -> int:
         """Return the number of bands in which both documents are in one bucket."""
