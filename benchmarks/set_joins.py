@@ -34,7 +34,7 @@ import neardup as nd
 from table import Report, seconds
 
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-ROUNDS = 3
+ROUNDS = 9
 
 PEER = """
 import sys, time

@@ -156,16 +156,16 @@ class ElementNumbers:
         return self.of_array(values.to_numpy(zero_copy_only=False), where)
 
     def _of_encoded(self, encoded: pa.DictionaryArray) -> UInt64s:
-        places: Int64s = encoded.indices.to_numpy().astype(np.int64)
+        """Return the numbers of str, or bytes: of the first collection their places in the dictionary."""
+        places: UInt64s = encoded.indices.to_numpy().astype(np.uint64)
+        if self._texts is None and not self._numbers:
+            self._texts = encoded.dictionary
+            return places
         return self._of_different(encoded.dictionary)[places]
 
     def _of_different(self, texts: pa.Array) -> UInt64s:
-        """Return the numbers of different str, or bytes: those of the first collection count up from 0."""
-        if self._numbers:
-            return self._in_order(texts.to_pylist())
         if self._texts is None:
-            self._texts = texts
-            return np.arange(len(texts), dtype=np.uint64)
+            return self._in_order(texts.to_pylist())
         places = pc.index_in(texts, value_set=self._texts)
         new = places.is_null()
         numbers: UInt64s = places.fill_null(0).to_numpy().astype(np.uint64)
@@ -302,10 +302,11 @@ def _as_dictionary(values: list[Any]) -> pa.DictionaryArray | None:
         content = (_END.join(values) + _END).encode()
     except (TypeError, UnicodeEncodeError):  # another type, or a lone surrogate
         return None
-    ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord(_END)) + 1
+    ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord(_END))
     if len(ends) != len(values):
         return pa.array(values, pa.large_string()).dictionary_encode()
-    offsets = np.concatenate((np.zeros(1, np.int64), ends))
+    offsets = np.zeros(len(values) + 1, np.int64)
+    np.add(ends, 1, out=offsets[1:])
     texts = pa.LargeStringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(content))
     encoded = texts.dictionary_encode()
     return pa.DictionaryArray.from_arrays(encoded.indices, pc.utf8_rtrim(encoded.dictionary, characters=_END))

@@ -68,7 +68,7 @@ def sample_texts(batch, tables, form, key, rule):
 def sample_sets(values, offsets, rule):
     """Return the samples of sets ``values[offsets[d]:offsets[d + 1]]`` (uint64, well mixed, repeats ignored)."""
     ends, used = np.empty(offsets.size - 1, np.int64), np.int64(0)
-    out = np.empty(64, np.uint64)
+    out = np.empty(values.size if rule[0] == ALL else np.int64(64), np.uint64)
     kept, scratch = np.empty(0, np.uint64), np.empty(0, np.uint64)
     for d in range(ends.size):
         n = offsets[d + 1] - offsets[d]
