@@ -158,7 +158,7 @@ FORGERIES: dict[str, tuple[Callable[[str], str], str]] = {
     "another mark of the state": (change(r'(neardup-state" content="\w{64}) 6', r"\1 9"), "newer"),
     "a tag less": (change(r", &lt;i&gt;secret 1\.", "."), "Tags"),
     "another version": (change(r"neardup [\d.]+ for this page", "neardup 9.9 for this page"), "neardup 9.9"),
-    "shorter lists": (change(r"up to 200 groups", "up to 1 group"), "no such row"),
+    "shorter lists": (change(r"at most 200 groups", "at most 1 group"), "no such row"),
     "a document that decisions keep, removed": (
         change(r"(<caption>Documents that the decisions.*?)kept", r"\1removed"),
         "removed",

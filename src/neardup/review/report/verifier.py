@@ -35,7 +35,7 @@ from neardup.runtime import installed_version
 _VOID = frozenset(("br", "hr", "img", "input", "link", "meta", "wbr"))
 _STATE = re.compile(r"([0-9a-f]{64}) ([0-9]{1,18})")
 _ASKED = re.compile(
-    r"Asked for were up to ([\d,]+) groups? in a list, ([\d,]+) pairs? and "
+    r"It shows at most ([\d,]+) groups? in a list, ([\d,]+) pairs? and "
     r"(\d+(?:\.\d+)?(?:e-\d+)?) MB side by side"
 )
 _REVIEW = re.compile(r"those of the review in (.*) up to action [\d,]+; later ones are not included", re.DOTALL)
