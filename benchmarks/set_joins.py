@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -111,25 +111,25 @@ def of_peer(python: str, file: Path, sets: list[list[str]], threshold: float) ->
     return [f"{name} {version}", len(true), len(true - theirs), len(theirs - true), float(taken), ours, times]
 
 
-def whole_and_join(program: Path, file: Path, threshold: float) -> tuple[int, float, float]:
-    """The pairs of the C++ program, and the medians of its seconds: all, and those of the join."""
-    runs = [printed([str(program), str(file), str(threshold)]) for _ in range(ROUNDS)]
-    return int(runs[0][0]), median(float(run[1]) for run in runs), median(float(run[2]) for run in runs)
+def row_of(program: Path, file: Path, sets: list[list[str]], threshold: float) -> list[object]:
+    """Seconds of the C++ program, of ours and their ratio, each a median of rounds of all, and the pairs.
 
-
-def row_of(
-    sets: list[list[str]], compiled: Callable[[], tuple[int, float, float]], threshold: float
-) -> list[object]:
-    """Our seconds beside those of the C++ program, and the numbers of pairs."""
-    pairs, whole, join_alone = compiled()
+    In each round one program follows the other, so that other work on the machine meets them all.
+    """
+    rounds: list[tuple[float, float, float, float]] = []
     table = nd.join(sets, threshold=threshold, threads=1)
-    join = seconds(lambda: nd.join(sets, threshold=threshold, threads=1), ROUNDS, time.process_time)
-    find = seconds(
-        lambda: nd.find(sets=sets, threshold=threshold, threads=1, method="exact"), ROUNDS, time.process_time
-    )
-    same = "" if table.num_rows == pairs else f" ({pairs - table.num_rows:+} in C++)"
+    for _ in range(ROUNDS):
+        pairs, whole, join_alone = map(float, printed([str(program), str(file), str(threshold)]))
+        join = seconds(lambda: nd.join(sets, threshold=threshold, threads=1), 1, time.process_time)
+        find = seconds(
+            lambda: nd.find(sets=sets, threshold=threshold, threads=1, method="exact"), 1, time.process_time
+        )
+        rounds.append((whole, join_alone, join, find))
+    whole, join_alone, join, find = map(median, zip(*rounds, strict=True))
+    ratio = median(ours / theirs for theirs, _, ours, _ in rounds)
+    same = "" if table.num_rows == pairs else f" ({int(pairs) - table.num_rows:+} in C++)"
     within = "yes" if find <= 1.5 * join + 0.1 else f"no: {1.5 * join + 0.1:.2f}"
-    return [f"{table.num_rows:,}{same}", whole, join_alone, join, join / whole, find, within]
+    return [f"{table.num_rows:,}{same}", whole, join_alone, join, ratio, find, within]
 
 
 def drawn_files(number: int, folder: Path) -> Iterator[tuple[str, list[list[str]], Path, float]]:
@@ -149,12 +149,11 @@ def beside_cpp(report: Report, number: int, folder: Path) -> None:
         sys.exit("all_pairs.cpp cannot be compiled: this benchmark needs g++")
     rows: list[list[object]] = []
     for shape, sets, file, threshold in drawn_files(number, folder):
-        compiled = whole_and_join(program, file, threshold)
-        rows.append([shape, threshold, *row_of(sets, lambda known=compiled: known, threshold)])
+        rows.append([shape, threshold, *row_of(program, file, sets, threshold)])
         print(rows[-1], flush=True)
     columns = ["sets", "threshold", "pairs", "C++, s", "its join alone, s", "`join`, s", "ratio to C++"]
     columns += ["`find`, s", "≤ 1.5 `join` + .1 s"]
-    note = f"{number:,} sets a row, one thread, processor seconds, medians of {ROUNDS}."
+    note = f"{number:,} sets a row, one thread, processor seconds, medians of {ROUNDS} rounds of all."
     report.table("join and find beside AllPairs in C++", columns, rows, note)
 
 

@@ -295,15 +295,30 @@ def _smaller_partners(hubs, criterion, x, searched, seen, reference, limit):
 
 
 @part
+def _larger_in_row(hubs, searched, x, ahead):
+    """Return (low, high): where the row of x has the documents after x, and ends above the size of its partners.
+
+    ``ahead`` (int64[2, 3]) keeps, for both rows, the last low, size and high, as x only ascends.
+    """
+    row, kind, most = row_of(searched, x), np.int64(searched.kind[x] == 1), hubs.largest[x]
+    low = ahead[kind, 0]
+    while low < row.size and row[low] <= x:
+        low += 1
+    ahead[kind, 0] = low
+    if ahead[kind, 1] != most:
+        ahead[kind, 1], ahead[kind, 2] = most, first_above(hubs, row, most)
+    return low, max(low, ahead[kind, 2])
+
+
+@part
 def _larger_partners(hubs, criterion, x, searched, asked, found, used):
     """Enter the pairs of x with larger documents in ``found`` from ``used`` on; return (found, used).
 
-    ``asked`` = (seen, reference, the number of rows to stop at).
+    ``asked`` = (seen, reference, the number of rows to stop at, ``ahead`` of ``_larger_in_row``).
     """
     row = row_of(searched, x)
-    seen, reference, stop = asked
-    low = np.searchsorted(row, x + 1)
-    high = max(low, first_above(hubs, row, hubs.largest[x]))
+    seen, reference, stop, ahead = asked
+    low, high = _larger_in_row(hubs, searched, x, ahead)
     if _lists_pass_more(hubs, x, -1, high - low):
         at = low - 1
         while used < stop:
@@ -345,6 +360,8 @@ def met_pairs(hubs, criterion, span, searched, partners, limit, reference, enoug
     seen = np.full(hubs.documents.size, -1, np.int64)
     found = np.empty((1024, 3), np.int64)
     used, most = 0, ANY_SIZE
+    ahead = np.full((2, 3), -1, np.int64)
+    ahead[0, 0], ahead[1, 0] = np.searchsorted(searched.inside, span[0]), np.searchsorted(searched.others, span[0])
     for x in range(span[0], span[1]):
         if used >= enough:
             return found[:used], x
@@ -356,7 +373,7 @@ def met_pairs(hubs, criterion, span, searched, partners, limit, reference, enoug
             partners[x] += _smaller_partners(hubs, criterion, x, searched, seen, reference, left)
             most = limit - partners[x]
         if most >= 0:
-            asked = (seen, reference, used + most + 1)
+            asked = (seen, reference, used + most + 1, ahead)
             found, used = _larger_partners(hubs, criterion, x, searched, asked, found, used)
         partners[x] += used - before
         if 0 <= limit < partners[x]:
